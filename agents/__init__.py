@@ -1,0 +1,1 @@
+"""Agents: Syncova's clients on other machines."""

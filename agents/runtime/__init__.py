@@ -1,0 +1,1 @@
+"""The program on the other machine: imports the engine and nothing of Django."""

@@ -1,0 +1,1 @@
+"""Repositories: their rows, their secrets and, below `engine`, the backup engine itself."""

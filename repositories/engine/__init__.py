@@ -1,0 +1,1 @@
+"""The backup engine: pure Python, no Django, no Celery, no environment; everything is passed in."""

@@ -1,0 +1,147 @@
+"""The engine's typed errors: stable codes, failure classes, exit codes (engine.md, section 7; C5).
+
+Source errors and repository errors are different families on purpose: a full repository must never be
+mistaken for an unreadable file. Nothing here is caught by message text.
+"""
+
+from typing import ClassVar
+
+
+class EngineError(Exception):
+    """Base of all engine errors.
+
+    `failure_class` is one of the closed set of execution.md, section 3; `exit_code` is the command line's.
+    Messages are shown to people and must never hold secrets; `hint` says the next step.
+    """
+
+    code: ClassVar[str] = "ENGINE_ERROR"
+    failure_class: ClassVar[str] = "unknown"
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class ConfigurationError(EngineError):
+    """What was asked for makes no sense: a bad option, location or pattern."""
+
+    code = "CONFIGURATION"
+    failure_class = "configuration"
+    exit_code = 2
+
+
+class SourceError(EngineError):
+    """The source as a whole cannot be backed up (missing root, not a directory or file, vanished)."""
+
+    code = "SOURCE_UNAVAILABLE"
+    failure_class = "source"
+
+
+class SourceMissingError(SourceError):
+    """The root of the source does not exist or cannot be opened."""
+
+    code = "SOURCE_MISSING"
+
+
+class RepositoryError(EngineError):
+    """The repository's storage failed: nothing is committed after one of these."""
+
+    code = "REPOSITORY_ERROR"
+    failure_class = "repository"
+
+
+class RepositoryNotFoundError(RepositoryError):
+    """There is no repository at the location."""
+
+    code = "REPOSITORY_NOT_FOUND"
+    failure_class = "configuration"
+    exit_code = 10
+
+
+class RepositoryExistsError(RepositoryError):
+    """The location already holds a repository (or something else that must not be overwritten)."""
+
+    code = "REPOSITORY_EXISTS"
+    failure_class = "configuration"
+
+
+class RepositoryLockedError(RepositoryError):
+    """Another live session excludes this operation."""
+
+    code = "REPOSITORY_LOCKED"
+    exit_code = 11
+
+
+class StorageFullError(RepositoryError):
+    """The medium has no room left."""
+
+    code = "REPOSITORY_FULL"
+
+
+class ObjectMissingError(RepositoryError):
+    """An object that the repository names is not on the medium."""
+
+    code = "OBJECT_MISSING"
+    failure_class = "integrity"
+    exit_code = 13
+
+
+class WrongKeyError(EngineError):
+    """No key slot opens with the given password or recovery code."""
+
+    code = "WRONG_PASSWORD"
+    failure_class = "authentication"
+    exit_code = 12
+
+
+class IntegrityError(EngineError):
+    """Stored bytes fail authentication, decoding or their hash."""
+
+    code = "INTEGRITY"
+    failure_class = "integrity"
+    exit_code = 13
+
+
+class UnsupportedFormatError(EngineError):
+    """The repository uses a format feature that this version does not know."""
+
+    code = "UNSUPPORTED_FORMAT"
+    failure_class = "configuration"
+
+
+class SecurityError(EngineError):
+    """Something hostile: a manifest that would escape the target, a swapped repository where that is fatal."""
+
+    code = "SECURITY"
+    failure_class = "security"
+
+
+class BackupNotFoundError(EngineError):
+    """No backup matches the given id."""
+
+    code = "BACKUP_NOT_FOUND"
+    failure_class = "configuration"
+
+
+class RestoreTargetError(EngineError):
+    """The restore target cannot be used or filled."""
+
+    code = "RESTORE_TARGET"
+    failure_class = "configuration"
+
+
+class LeaseLostError(EngineError):
+    """The run's fence is no longer valid: stop, commit nothing."""
+
+    code = "LEASE_LOST"
+    failure_class = "transient"
+
+
+class OperationCancelledError(EngineError):
+    """The caller asked to stop; nothing half is visible."""
+
+    code = "CANCELLED"
+    failure_class = "transient"
+    exit_code = 130

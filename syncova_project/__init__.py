@@ -1,0 +1,1 @@
+"""The Django project: settings, the leaves that every app may import, and the processes' entry points."""

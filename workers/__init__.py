@@ -1,0 +1,1 @@
+"""Workers: the Celery side. Tasks call one function of an app below and return nothing."""
