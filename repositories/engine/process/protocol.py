@@ -1,0 +1,269 @@
+"""The lines that parent and child exchange: one request, then commands (stdin) and events (stdout).
+
+Owns the shape of every line and its JSON codec; both sides import it. Unknown fields are ignored, fields are
+only ever added. Must not start processes, touch files or know what an operation does.
+Paths are bytes; on the wire they are base64 (fields named `…_base64`), and only shown text stands elsewhere.
+"""
+
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct, field
+
+VERSION = 1
+
+Operation = Literal["backup", "restore", "check", "info", "list"]
+
+
+class RepositoryAccess(Struct, frozen=True, kw_only=True):
+    """Where the repository lies and what opens it; `password` may also be a recovery code."""
+
+    location: str
+    password: str
+    cache_dir: str | None = None
+    expected_id: str | None = None
+
+    def __repr__(self) -> str:
+        return f"RepositoryAccess(location={self.location!r}, password=<hidden>)"
+
+
+class RunReference(Struct, frozen=True, kw_only=True):
+    """The run that backups belong to; `fence` is null where no control plane asks."""
+
+    id: str
+    fence: int | None = None
+    scheduled_for_ns: int | None = None
+    trigger: str = "external"
+
+
+class ControllerReference(Struct, frozen=True, kw_only=True):
+    """The control plane's identity, put into the repository when it is opened for writing."""
+
+    id: str
+    epoch: int
+    fence_intended: int
+
+
+class SourceOptions(Struct, frozen=True, kw_only=True):
+    """What may differ per source; `parent` is a backup id, null = the newest of the chain."""
+
+    one_file_system: bool = False
+    ignore_inode: bool = False
+    ignore_ctime: bool = False
+    accept_new_root: bool = False
+    parent: str | None = None
+
+
+class SourceRequest(Struct, frozen=True, kw_only=True):
+    """One source; `key` is the caller's name for it and comes back in every event about it."""
+
+    key: str
+    name: str
+    path: bytes = field(name="path_base64")
+    type: str = "filesystem"
+    excludes: tuple[str, ...] = ()
+    options: SourceOptions = SourceOptions()
+
+
+class RestoreOrder(Struct, frozen=True, kw_only=True):
+    """What to restore where; `backup` is an id, a unique part of one, or `latest`."""
+
+    backup: str
+    target: bytes = field(name="target_base64")
+    source: str | None = None
+    at_ns: int | None = None
+    paths: tuple[bytes, ...] = field(name="paths_base64", default=())
+    overwrite: str = "never"
+    verify: bool = False
+
+
+class CheckOrder(Struct, frozen=True, kw_only=True):
+    """Whether `check` also reads and verifies every pack."""
+
+    read_data: bool = False
+
+
+class Request(Struct, frozen=True, kw_only=True):
+    """The first line on stdin."""
+
+    operation: Operation
+    parent_pid: int
+    repository: RepositoryAccess
+    v: int = VERSION
+    run: RunReference | None = None
+    controller: ControllerReference | None = None
+    host: str = ""
+    sources: tuple[SourceRequest, ...] = ()
+    bandwidth_bytes_per_second: int | None = None
+    strict: bool = False
+    compression: str = "default"
+    tags: tuple[str, ...] = ()
+    skip_paths: tuple[bytes, ...] = field(name="skip_paths_base64", default=())
+    restore: RestoreOrder | None = None
+    check: CheckOrder | None = None
+
+
+class ErrorInfo(Struct, frozen=True, kw_only=True):
+    """An engine error as data; the codes are those of repositories.engine.errors."""
+
+    code: str
+    message: str
+    hint: str = ""
+    failure_class: str = "unknown"
+    exit_code: int = 1
+
+
+class ProblemInfo(Struct, frozen=True, kw_only=True):
+    """One problem of a backup; `path_base64` only where the shown path is not the exact name."""
+
+    severity: str
+    code: str
+    path: str
+    message: str = ""
+    path_base64: str | None = None
+
+
+class SourceFigures(Struct, frozen=True, kw_only=True):
+    """What one committed backup holds; bytes and nanoseconds."""
+
+    backup_id: str
+    manifest_id: str
+    chain: str
+    mode: str
+    parent_id: str | None = None
+    files: int = 0
+    directories: int = 0
+    links: int = 0
+    others: int = 0
+    logical_bytes: int = 0
+    bytes_read: int = 0
+    bytes_stored: int = 0
+    new_chunks: int = 0
+    skipped: int = 0
+    warnings: int = 0
+    notes: int = 0
+    problems: tuple[ProblemInfo, ...] = ()
+    started_ns: int = 0
+    finished_ns: int = 0
+    sequence: int = 0
+
+
+class ControllerInfo(Struct, frozen=True, kw_only=True):
+    """A control plane that has written to this repository, as it stood when it was opened."""
+
+    id: str
+    epoch: int
+    highest_fence: int
+
+
+class _Event(Struct, frozen=True, kw_only=True, tag_field="event"):
+    """Base of all events."""
+
+
+class Opened(_Event, frozen=True, kw_only=True, tag="opened"):
+    """The repository is open; `highest_fence` is what this controller had stored before (0 = nothing)."""
+
+    repository_id: str
+    features: tuple[str, ...] = ()
+    highest_fence: int = 0
+    controllers: tuple[ControllerInfo, ...] = ()
+
+
+class SourceStarted(_Event, frozen=True, kw_only=True, tag="source_started"):
+    """Reading of this source begins."""
+
+    source: str
+
+
+class Progress(_Event, frozen=True, kw_only=True, tag="progress"):
+    """At most two a second; figures are of this source (of the whole operation when `source` is null)."""
+
+    phase: str
+    source: str | None = None
+    files: int = 0
+    bytes_read: int = 0
+    bytes_stored: int = 0
+    current: str = ""
+
+
+class ConfirmWanted(_Event, frozen=True, kw_only=True, tag="confirm"):
+    """The child holds everything durable and waits for the answer before it commits."""
+
+    id: int
+    source: str
+
+
+class SourceFinished(_Event, frozen=True, kw_only=True, tag="source_finished"):
+    """This source's end: `result` when it succeeded, else `error`."""
+
+    source: str
+    status: Literal["succeeded", "failed"]
+    result: SourceFigures | None = None
+    error: ErrorInfo | None = None
+
+
+class Log(_Event, frozen=True, kw_only=True, tag="log"):
+    """A line for people; holds no secret and no raw bytes."""
+
+    level: Literal["info", "warning", "error"]
+    message: str
+
+
+class Finished(_Event, frozen=True, kw_only=True, tag="finished"):
+    """Last line of an operation that reached its end (its sources may have failed)."""
+
+    result: dict[str, Any]
+
+
+class Failed(_Event, frozen=True, kw_only=True, tag="failed"):
+    """Last line of an operation that ended early."""
+
+    error: ErrorInfo
+
+
+Event = Opened | SourceStarted | Progress | ConfirmWanted | SourceFinished | Log | Finished | Failed
+
+
+class _Command(Struct, frozen=True, kw_only=True, tag_field="command"):
+    """Base of all commands."""
+
+
+class ConfirmAnswer(_Command, frozen=True, kw_only=True, tag="confirm"):
+    """`ok` false = the lease is lost: the child commits nothing."""
+
+    id: int
+    ok: bool
+
+
+class Cancel(_Command, frozen=True, kw_only=True, tag="cancel"):
+    """Stop, commit nothing more, tell the end."""
+
+
+Command = ConfirmAnswer | Cancel
+
+_encoder = msgspec.json.Encoder()
+_requests = msgspec.json.Decoder(Request)
+_events: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
+_commands: msgspec.json.Decoder[Command] = msgspec.json.Decoder(Command)
+
+MalformedLineError = msgspec.DecodeError
+
+
+def encode_line(message: Request | Event | Command) -> bytes:
+    """Return `message` as one line of JSON with its line feed."""
+    return _encoder.encode(message) + b"\n"
+
+
+def decode_request(line: bytes) -> Request:
+    """Decode the first line on stdin; MalformedLineError when it is not a request."""
+    return _requests.decode(line)
+
+
+def decode_event(line: bytes) -> Event:
+    """Decode a line of the child's stdout; MalformedLineError when it is not an event."""
+    return _events.decode(line)
+
+
+def decode_command(line: bytes) -> Command:
+    """Decode a later line on stdin; MalformedLineError when it is not a command."""
+    return _commands.decode(line)
