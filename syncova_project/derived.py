@@ -1,0 +1,50 @@
+"""Values that follow from settings: hosts and origins of the public address, the bytes of the sealing keys; pure."""
+
+from collections.abc import Sequence
+from urllib.parse import SplitResult, urlsplit
+
+from syncova_project.errors import ConfigurationError
+
+LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "[::1]")
+_KEY_BYTES = 32
+
+
+def hosts_and_origins(public_url: str) -> tuple[list[str], list[str]]:
+    """Return ALLOWED_HOSTS and CSRF_TRUSTED_ORIGINS; loopback names are always allowed (health checks use them)."""
+    parts = _public(public_url)
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname or ""
+    hosts = list(dict.fromkeys([host, *LOOPBACK_HOSTS]))
+    return hosts, [f"{parts.scheme}://{parts.netloc}"]
+
+
+def is_loopback_url(public_url: str) -> bool:
+    """Tell whether only this machine can use the address."""
+    host = _public(public_url).hostname or ""
+    return host in {"localhost", "::1"} or host.startswith("127.")
+
+
+def seal_keys(words: Sequence[str]) -> list[bytes]:
+    """Return the sealing keys, first the one that seals; each is 64 hexadecimal digits."""
+    keys = []
+    for word in words:
+        try:
+            key = bytes.fromhex(word)
+        except ValueError:
+            key = b""
+        if len(key) != _KEY_BYTES:
+            raise ConfigurationError(
+                f"SYNCOVA_SECRET_KEYS: key {len(keys) + 1} is not {_KEY_BYTES * 2} hexadecimal digits.",
+                hint="Make one with: openssl rand -hex 32",
+            )
+        keys.append(key)
+    return keys
+
+
+def _public(public_url: str) -> SplitResult:
+    parts = urlsplit(public_url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.path.strip("/"):
+        raise ConfigurationError(
+            f"SYNCOVA_PUBLIC_URL: {public_url!r} is not http(s)://host[:port].",
+            hint="Name the address without a path, for example https://backup.example.org.",
+        )
+    return parts

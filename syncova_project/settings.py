@@ -1,0 +1,116 @@
+"""Django's settings, each read by syncova_project.env; owns names and derived values, no rule of its own.
+
+Importing it needs no server and no secret: what is missing is named when it is used, and by the system checks.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from syncova_project import env
+from syncova_project.connection_urls import database_settings
+from syncova_project.derived import hosts_and_origins, is_loopback_url, seal_keys
+
+ENVIRONMENT = env.load()
+BASE_DIR = Path(__file__).resolve().parent.parent
+DATA_DIR = env.data_directory(ENVIRONMENT)
+
+# Basics
+SECRET_KEY = ENVIRONMENT.text("SYNCOVA_DJANGO_KEY") or ""
+DEBUG = ENVIRONMENT.flag("SYNCOVA_DEBUG")
+SYNCOVA_SECRET_KEYS: list[bytes] = seal_keys(ENVIRONMENT.words("SYNCOVA_SECRET_KEYS"))
+SYNCOVA_LOG_LEVEL = ENVIRONMENT.word("SYNCOVA_LOG_LEVEL")
+SYNCOVA_LOG_FORMAT = ENVIRONMENT.word("SYNCOVA_LOG_FORMAT")
+
+# Servers
+DATABASES: dict[str, dict[str, Any]] = {"default": database_settings(ENVIRONMENT.text("SYNCOVA_DATABASE_URL"))}
+SYNCOVA_MIGRATION_DATABASE_URL = ENVIRONMENT.text("SYNCOVA_MIGRATION_DATABASE_URL")
+SYNCOVA_BROKER_URL = ENVIRONMENT.text("SYNCOVA_BROKER_URL") or ""
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# Scheduler
+SYNCOVA_TICK_SECONDS = ENVIRONMENT.integer("SYNCOVA_TICK_SECONDS")
+SYNCOVA_HEARTBEAT_SECONDS = ENVIRONMENT.integer("SYNCOVA_HEARTBEAT_SECONDS")
+SYNCOVA_ORPHAN_SECONDS = ENVIRONMENT.integer("SYNCOVA_ORPHAN_SECONDS")
+SYNCOVA_GLOBAL_LIMIT = ENVIRONMENT.integer("SYNCOVA_GLOBAL_LIMIT")
+SYNCOVA_DOORBELL = "workers.doorbell.ring"
+SYNCOVA_WAKE = "workers.doorbell.wake"
+
+# Worker
+SYNCOVA_EXECUTOR = ENVIRONMENT.text("SYNCOVA_EXECUTOR") or ""
+SYNCOVA_WORKER_GROUP = ENVIRONMENT.word("SYNCOVA_WORKER_GROUP")
+SYNCOVA_WORKER_SLOTS = ENVIRONMENT.integer("SYNCOVA_WORKER_SLOTS")
+SYNCOVA_SOURCE_ROOTS = [str(path) for path in ENVIRONMENT.paths("SYNCOVA_SOURCE_ROOTS")]
+SYNCOVA_RESTORE_ROOTS = [str(path) for path in ENVIRONMENT.paths("SYNCOVA_RESTORE_ROOTS")] or [
+    str(DATA_DIR / "restores")
+]
+SYNCOVA_ALLOW_UNENCRYPTED = ENVIRONMENT.flag("SYNCOVA_ALLOW_UNENCRYPTED")
+
+# Web
+SYNCOVA_PUBLIC_URL = ENVIRONMENT.word("SYNCOVA_PUBLIC_URL").rstrip("/")
+ALLOWED_HOSTS, CSRF_TRUSTED_ORIGINS = hosts_and_origins(SYNCOVA_PUBLIC_URL)
+_SECURE = SYNCOVA_PUBLIC_URL.startswith("https://")
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _SECURE
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _SECURE else None
+SECURE_HSTS_SECONDS = 31_536_000 if _SECURE and not is_loopback_url(SYNCOVA_PUBLIC_URL) else 0
+SESSION_COOKIE_HTTPONLY = True
+X_FRAME_OPTIONS = "DENY"
+SECURE_REFERRER_POLICY = "same-origin"
+ROOT_URLCONF = "syncova_project.urls"
+WSGI_APPLICATION = "syncova_project.wsgi.application"
+STATIC_URL = "static/"
+STATIC_ROOT = DATA_DIR / "static"
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2_621_440
+USE_TZ = True
+TIME_ZONE = "UTC"
+USE_I18N = True
+LANGUAGE_CODE = "en"
+
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.postgres",
+    "rest_framework",
+    "django_filters",
+    "drf_spectacular",
+    "syncova_project",
+    "syncova_project.access",
+    "repositories",
+    "jobs",
+    "agents",
+    "workers",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+TEMPLATES: list[dict[str, Any]] = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+# Found in the admin's and the framework's own static files directly: no collectstatic step, no file to go stale.
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = False
