@@ -1,0 +1,86 @@
+r"""How names, sizes and durations are shown to people: the one function that shows a path.
+
+Names on disk are bytes that an attacker may have chosen. Shown text holds no control, direction or invisible
+character and no line break; it is plain text and must never be handed to anything that reads markup.
+The escapes are reversible: `\\`, `\xNN` for one byte, `\uNNNN` and `\UNNNNNNNN` for one character.
+"""
+
+import base64
+import re
+
+_ESCAPE = re.compile(rb"\\(?:(\\)|x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8}))")
+_SIZES = ("KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+
+
+def show_path(path: bytes) -> str:
+    """Return `path` as text that is safe on a terminal, in a log line and in HTML-escaped pages."""
+    if path.isascii() and b"\\" not in path:
+        text = path.decode("ascii")
+        if text.isprintable():
+            return text
+    return "".join(map(_show_character, path.decode("utf-8", "surrogateescape")))
+
+
+def show_text(text: str) -> str:
+    """Return foreign text (a label, a host, a tag) as safe as `show_path` does for names."""
+    if text.isprintable() and "\\" not in text:
+        return text
+    return "".join(map(_show_character, text))
+
+
+def read_shown(shown: str) -> bytes:
+    """Return the bytes that `show_path` was given."""
+    return _ESCAPE.sub(_unescape, shown.encode("utf-8"))
+
+
+def path_fields(path: bytes) -> dict[str, str]:
+    """Return a path's JSON fields: `path`, and `path_base64` only where the former is not the exact name."""
+    shown = show_path(path)
+    if shown.encode("utf-8") == path:
+        return {"path": shown}
+    return {"path": shown, "path_base64": base64.b64encode(path).decode("ascii")}
+
+
+def show_bytes(count: int) -> str:
+    """Return a size in binary units with three digits that matter: `0 B`, `1.50 MiB`."""
+    if count < 1024:
+        return f"{count} B"
+    value = count / 1024
+    unit = 0
+    while value >= 999.5 and unit < len(_SIZES) - 1:
+        value /= 1024
+        unit += 1
+    digits = 2 if value < 9.995 else 1 if value < 99.95 else 0
+    return f"{value:.{digits}f} {_SIZES[unit]}"
+
+
+def show_duration(seconds: float) -> str:
+    """Return a length of time as people write it: `0.4 s`, `3 min 05 s`, `2 h 07 min`."""
+    if seconds < 59.95:
+        return f"{max(seconds, 0.0):.1f} s"
+    whole = round(seconds)
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02} min"
+
+
+def _show_character(character: str) -> str:
+    if character == "\\":
+        return "\\\\"
+    if character.isprintable():
+        return character
+    code = ord(character)
+    if 0xDC80 <= code <= 0xDCFF:
+        return f"\\x{code - 0xDC00:02x}"
+    if code < 0x80:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
+def _unescape(match: re.Match[bytes]) -> bytes:
+    backslash, byte, short, long = match.groups()
+    if backslash:
+        return b"\\"
+    if byte:
+        return bytes([int(byte, 16)])
+    return chr(int(short or long, 16)).encode("utf-8", "surrogatepass")

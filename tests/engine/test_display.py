@@ -1,0 +1,85 @@
+"""The one function that shows a path, and how sizes and times are written."""
+
+import base64
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from repositories.engine.display import path_fields, read_shown, show_bytes, show_duration, show_path, show_text
+
+HOSTILE = [
+    (b"a\nb", r"a\x0ab"),
+    (b"\x1b[31mred", r"\x1b[31mred"),
+    (b"tab\tdel\x7f", r"tab\x09del\x7f"),
+    ("rtl\u202etxt.exe".encode(), r"rtl\u202etxt.exe"),
+    ("zero\u200bwidth\u2066".encode(), r"zero\u200bwidth\u2066"),
+    ("c1\u0085\u009b31m".encode(), r"c1\u0085\u009b31m"),
+    ("line\u2028break".encode(), r"line\u2028break"),
+    ("tag\U000e0041".encode(), r"tag\U000e0041"),
+    (b"caf\xe9", r"caf\xe9"),
+    (b"\xed\xa0\x80", r"\xed\xa0\x80"),
+    (rb"back\slash", r"back\\slash"),
+    (b"a[/b].txt", "a[/b].txt"),
+    (b"<script>&", "<script>&"),
+    ("Grüße 日本 😀".encode(), "Grüße 日本 😀"),
+    (b"", ""),
+]
+
+
+@pytest.mark.parametrize(("raw", "shown"), HOSTILE)
+def test_hostile_names_are_shown_harmlessly(raw: bytes, shown: str) -> None:
+    assert show_path(raw) == shown
+    assert shown.isprintable()
+
+
+@given(st.binary(max_size=64))
+def test_every_name_can_be_read_back_from_what_is_shown(raw: bytes) -> None:
+    shown = show_path(raw)
+    assert shown.isprintable()
+    assert read_shown(shown) == raw
+
+
+@given(st.text(max_size=32))
+def test_names_in_utf8_can_be_read_back_too(text: str) -> None:
+    raw = text.encode("utf-8", "surrogatepass")
+    assert read_shown(show_path(raw)) == raw
+
+
+def test_json_carries_the_bytes_only_where_the_text_is_not_the_name() -> None:
+    assert path_fields(b"/srv/plain") == {"path": "/srv/plain"}
+    fields = path_fields(b"/srv/\xff")
+    assert fields["path"] == r"/srv/\xff"
+    assert base64.b64decode(fields["path_base64"]) == b"/srv/\xff"
+    assert "path_base64" in path_fields(rb"a\b")
+
+
+def test_foreign_text_is_shown_like_names() -> None:
+    assert show_text("host\u202e\n\x1b") == r"host\u202e\x0a\x1b"
+    assert show_text("lone\ud800\udc85") == r"lone\ud800\x85"
+    assert show_text("plain [bold]") == "plain [bold]"
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (0, "0 B"),
+        (1023, "1023 B"),
+        (1024, "1.00 KiB"),
+        (1536 * 1024, "1.50 MiB"),
+        (10 * 2**20, "10.0 MiB"),
+        (999 * 2**20, "999 MiB"),
+        (1023 * 2**20, "1.00 GiB"),
+        (2**60, "1.00 EiB"),
+    ],
+)
+def test_sizes(count: int, text: str) -> None:
+    assert show_bytes(count) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "0.0 s"), (59.9, "59.9 s"), (59.96, "1 min 00 s"), (185.2, "3 min 05 s"), (7620, "2 h 07 min"), (-1, "0.0 s")],
+)
+def test_durations(seconds: float, text: str) -> None:
+    assert show_duration(seconds) == text
