@@ -1,0 +1,34 @@
+"""The errors of the repositories app: what a caller is told when a rule here refuses."""
+
+from typing import ClassVar
+
+from syncova_project.errors import ConflictError, NotFoundError, SyncovaError, ValidationFailedError
+
+
+class RepositoryUnknownError(NotFoundError):
+    """No registered repository has the given id."""
+
+
+class RepositoryNameTakenError(ConflictError):
+    """Another repository has the name (names differ by more than case)."""
+
+    code: ClassVar[str] = "REPOSITORY_NAME_TAKEN"
+
+
+class RepositoryRegisteredError(ConflictError):
+    """The same location is already registered for the same worker group."""
+
+    code: ClassVar[str] = "REPOSITORY_ALREADY_REGISTERED"
+
+
+class EncryptionRequiredError(SyncovaError):
+    """A repository without key material is refused when it is set up (A5)."""
+
+    code: ClassVar[str] = "ENCRYPTION_REQUIRED"
+    status: ClassVar[int] = 400
+
+
+class LocationNotAvailableError(ValidationFailedError):
+    """The location has a form that no storage of this version can open."""
+
+    code: ClassVar[str] = "LOCATION_NOT_AVAILABLE"

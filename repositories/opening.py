@@ -1,0 +1,43 @@
+"""What a worker needs to open a repository: its location, its password and the id it must have.
+
+Owns the one place where a sealed password is opened. The plain password lives in this value alone, goes to the
+engine's standard input, and stays out of reprs, logs, arguments and messages.
+"""
+
+import uuid
+from dataclasses import dataclass, field
+
+from repositories.models import Repository
+from repositories.selectors import repository_get
+from repositories.vault import password_context, unseal
+
+
+@dataclass(frozen=True, slots=True)
+class RepositoryAccess:
+    """Everything that opening takes; `expected_id` is None until the first opening adopted one (A10)."""
+
+    id: uuid.UUID
+    name: str
+    location: str
+    password: bytes = field(repr=False)
+    expected_id: str | None
+    worker_group: str
+    fence_intended: int
+
+
+def repository_access(*, repository_id: uuid.UUID) -> RepositoryAccess:
+    """Return what opens the repository; RepositoryUnknownError or SecretUnreadableError if that is not possible."""
+    return access_to(repository_get(repository_id))
+
+
+def access_to(repository: Repository) -> RepositoryAccess:
+    """Return what opens a repository whose row is already read."""
+    return RepositoryAccess(
+        id=repository.id,
+        name=repository.name,
+        location=repository.location,
+        password=unseal(bytes(repository.sealed_password), password_context(repository.id)),
+        expected_id=repository.repository_id,
+        worker_group=repository.worker_group,
+        fence_intended=repository.fence_intended,
+    )

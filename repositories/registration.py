@@ -1,0 +1,47 @@
+"""What a registration must satisfy: labels, key material, and what the database's refusals mean.
+
+Writes nothing; services call it before and after the row is written.
+"""
+
+from django.conf import settings
+from django.db import IntegrityError
+
+from repositories.errors import EncryptionRequiredError, RepositoryNameTakenError, RepositoryRegisteredError
+from repositories.models import Repository
+from syncova_project.errors import ValidationFailedError
+
+
+def refusal_by_constraint(repository: Repository, error: IntegrityError) -> Exception:
+    """Return the conflict that the violated constraint means, or the error itself if it means a defect."""
+    diagnosis = getattr(error.__cause__, "diag", None)
+    constraint = getattr(diagnosis, "constraint_name", None)
+    if constraint == "repositories_name_is_unique":
+        return RepositoryNameTakenError(
+            f"There is a repository named {repository.name!r} already.", hint="Choose another name."
+        )
+    if constraint == "repositories_location_is_registered_once":
+        return RepositoryRegisteredError(
+            f"{repository.location} is registered already for worker group {repository.worker_group!r}.",
+            hint="Use the registered repository: several jobs can share one.",
+        )
+    return error
+
+
+def require_key(password: bytes) -> None:
+    """Refuse a repository without key material, unless the operator accepts such ones by name (A5)."""
+    if password or settings.SYNCOVA_ALLOW_UNENCRYPTED:
+        return
+    raise EncryptionRequiredError(
+        "A repository without a password is refused: its backups would be readable by anyone.",
+        hint="Add a password with `syncova-repo key add`, or set SYNCOVA_ALLOW_UNENCRYPTED to accept it.",
+        details={"password": ["May not be empty."]},
+    )
+
+
+def checked_label(field: str, value: str, limit: int) -> str:
+    """Return the text without outer blanks; raise ValidationFailedError naming the field if it is none or too long."""
+    value = value.strip()
+    if not value or len(value) > limit or "\0" in value:
+        sentence = f"Has to be 1 to {limit} characters long, without NUL."
+        raise ValidationFailedError(f"The {field} is not acceptable.", hint=sentence, details={field: [sentence]})
+    return value

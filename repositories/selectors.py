@@ -1,0 +1,74 @@
+"""Reads of repositories for the API, the admin and the other apps.
+
+Owns which rows are visible and what is loaded with them, so that lists cost a fixed number of queries. Writes nothing.
+"""
+
+import datetime as dt
+import logging
+import uuid
+
+from django import db
+from django.db.models import Prefetch, Q, QuerySet
+
+from repositories.acceptance import Refusal, refusal_of
+from repositories.errors import RepositoryUnknownError
+from repositories.models import Backup, Repository, RepositoryFreeze, RepositoryState
+
+log = logging.getLogger(__name__)
+
+
+def repositories_visible() -> QuerySet[Repository]:
+    """Return all repositories by name, each with its open freezes (two queries whatever their number)."""
+    open_freezes = RepositoryFreeze.objects.filter(cleared_at__isnull=True).order_by("id")
+    return Repository.objects.prefetch_related(Prefetch("freezes", queryset=open_freezes, to_attr="open_freezes"))
+
+
+def repository_get(repository_id: uuid.UUID) -> Repository:
+    """Return one repository with its open freezes, or raise RepositoryUnknownError."""
+    repository = repositories_visible().filter(pk=repository_id).first()
+    if repository is None:
+        raise RepositoryUnknownError(
+            f"There is no repository {repository_id}.",
+            hint="List the registered ones with: syncova-ctl repository list",
+            details={"repository": str(repository_id)},
+        )
+    return repository
+
+
+def open_freezes(repository: Repository) -> list[RepositoryFreeze]:
+    """Return the open rows of the repository's journal, from what was loaded with it where that was done."""
+    loaded: list[RepositoryFreeze] | None = getattr(repository, "open_freezes", None)
+    if loaded is not None:
+        return loaded
+    return list(repository.freezes.filter(cleared_at__isnull=True).order_by("id"))
+
+
+def refusal(repository: Repository) -> Refusal | None:
+    """Return why the repository takes no backups now, or None if it does (E7)."""
+    return refusal_of(repository, open_freezes(repository))
+
+
+def accepts_backups(repository: Repository) -> tuple[bool, str]:
+    """Return whether the repository takes backups now, and the reason if not (E7)."""
+    refused = refusal(repository)
+    return (True, "") if refused is None else (False, refused.reason)
+
+
+def is_repository_frozen(repository_id: uuid.UUID) -> bool:
+    """Say whether the repository is frozen; an error means frozen (G2: this question fails closed)."""
+    try:
+        return RepositoryFreeze.objects.filter(repository_id=repository_id, cleared_at__isnull=True).exists()
+    except db.Error:
+        log.exception("The freeze of repository %s cannot be read: it counts as frozen.", repository_id)
+        return True
+
+
+def inspections_unanswered(*, rung_before: dt.datetime) -> QuerySet[Repository]:
+    """Return repositories that still wait for their first opening and were last rung for before an instant."""
+    silent = Q(inspection_rung_at__isnull=True) | Q(inspection_rung_at__lt=rung_before)
+    return Repository.objects.filter(silent, state=RepositoryState.REGISTERING).order_by("created_at", "id")
+
+
+def backups_visible() -> QuerySet[Backup]:
+    """Return all references to backups, newest first, each with its repository."""
+    return Backup.objects.select_related("repository").order_by("-created_at", "-id")

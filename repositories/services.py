@@ -1,0 +1,262 @@
+"""Writes of repositories: registered, opened, frozen, and the references to their backups.
+
+Owns every change of a repository's row. Opens no repository: that is a worker's task, which reports here. Each
+function is one transaction (a savepoint inside the caller's), and its audit entry is part of it.
+"""
+
+import datetime as dt
+import enum
+import uuid
+from dataclasses import asdict, dataclass
+
+from django.db import IntegrityError, transaction
+from django.db.models import Value
+from django.db.models.functions import Greatest, Lower
+from django.db.models.lookups import Exact
+
+from repositories.doorbell import ring_inspection
+from repositories.engine.ids import uuid7
+from repositories.locations import normalised_location
+from repositories.models import Backup, Repository, RepositoryFreeze, RepositoryState
+from repositories.registration import checked_label, refusal_by_constraint, require_key
+from repositories.selectors import inspections_unanswered, repository_get
+from repositories.vault import password_context, seal
+from syncova_project.access.services import audit_record
+
+MAX_NAME, MAX_GROUP, MAX_REASON = 200, 100, 500
+# How long a worker gets before it is asked again to open a repository.
+INSPECTION_PATIENCE = dt.timedelta(seconds=60)
+SYSTEM = "system"
+
+
+class Observation(enum.Enum):
+    """What the id of an opened repository says about the row (A10)."""
+
+    ADOPTED = "adopted"
+    SAME = "same"
+    SWAPPED = "swapped"
+
+
+@dataclass(frozen=True, slots=True)
+class BackupReference:
+    """Where one backup lies and what it measured (A9): the worker's report after a commit."""
+
+    backup_id: str
+    repository_id: uuid.UUID
+    run_id: uuid.UUID
+    manifest_id: str
+    chain: str
+    mode: str
+    logical_bytes: int
+    bytes_read: int
+    bytes_stored: int
+    files: int
+    skipped: int
+    warnings: int
+    parent: str | None = None
+    task_run_id: uuid.UUID | None = None
+    source_id: uuid.UUID | None = None
+    source_name: str = ""
+
+
+def repository_register(
+    *, name: str, location: str, password: bytes, worker_group: str = "default", actor: str, now: dt.datetime
+) -> Repository:
+    """Register a repository that exists on its medium; a worker of the group then opens it once (E7, A5).
+
+    A repository that could not be opened is registered again by the same call: its row is taken over, so that a
+    wrong password is not for ever. Raises RepositoryNameTakenError, RepositoryRegisteredError,
+    EncryptionRequiredError, ValidationFailedError.
+    """
+    name = checked_label("name", name, MAX_NAME)
+    worker_group = checked_label("worker_group", worker_group, MAX_GROUP)
+    location = normalised_location(location)
+    require_key(password)
+    with transaction.atomic():
+        repository = _failed_one(name) or Repository(id=uuid7(_nanoseconds(now)), created_at=now)
+        again = not repository._state.adding
+        repository.name, repository.location, repository.worker_group = name, location, worker_group
+        repository.sealed_password = seal(password, password_context(repository.id))
+        repository.state, repository.state_code, repository.state_reason = RepositoryState.REGISTERING, "", ""
+        repository.inspection_rung_at = now
+        _save_registered(repository)
+        audit_record(
+            actor=actor,
+            action="repository.register",
+            subject_type="repository",
+            subject_id=repository.id,
+            now=now,
+            details={"name": name, "location": location, "worker_group": worker_group, "again": again},
+        )
+        ring_inspection(repository_id=repository.id, group=worker_group)
+    return repository
+
+
+def repository_inspected(*, repository_id: uuid.UUID, repository_hex: str, now: dt.datetime) -> Repository:
+    """Take a worker's report that the repository opened: the first one adopts its id and makes it active (A10).
+
+    If another row adopted the same id, this one fails with that reason: two rows of one repository would run two at
+    a time where one is allowed.
+    """
+    with transaction.atomic():
+        rival = Repository.objects.filter(repository_id=repository_hex).exclude(pk=repository_id).first()
+        if rival is not None:
+            reason = f"It is the same repository as {rival.name!r}, which is registered already."
+            repository_inspection_failed(
+                repository_id=repository_id, code="REPOSITORY_ALREADY_REGISTERED", message=reason, now=now
+            )
+        else:
+            observe_repository_id(repository_id=repository_id, observed_hex=repository_hex, run_id=None, now=now)
+    return repository_get(repository_id)
+
+
+def repository_inspection_failed(*, repository_id: uuid.UUID, code: str, message: str, now: dt.datetime) -> Repository:
+    """Take a worker's report that the repository did not open; a repository that ever opened stays as it is."""
+    with transaction.atomic():
+        changed = Repository.objects.filter(pk=repository_id, state=RepositoryState.REGISTERING).update(
+            state=RepositoryState.FAILED, state_code=code, state_reason=message
+        )
+        if changed:
+            _audit_opening("repository.open_failed", repository_id, now, {"code": code, "reason": message})
+    return repository_get(repository_id)
+
+
+def inspections_sweep(*, now: dt.datetime) -> int:
+    """Ring again for repositories whose opening was asked for and not answered; returns how many.
+
+    The guarded UPDATE lets one of several sweepers ring for a row.
+    """
+    rung = 0
+    before = now - INSPECTION_PATIENCE
+    for repository in inspections_unanswered(rung_before=before):
+        with transaction.atomic():
+            if inspections_unanswered(rung_before=before).filter(pk=repository.pk).update(inspection_rung_at=now):
+                ring_inspection(repository_id=repository.id, group=repository.worker_group)
+                rung += 1
+    return rung
+
+
+def observe_repository_id(
+    *, repository_id: uuid.UUID, observed_hex: str, run_id: uuid.UUID | None, now: dt.datetime
+) -> Observation:
+    """Record the id that the repository says of itself (A10).
+
+    The first one is adopted. A different one later means that the directory was swapped: the caller's run goes on,
+    the mismatch is kept beside the adopted id, and the repository is frozen for the runs after it (G5).
+    """
+    with transaction.atomic():
+        repository = _locked(repository_id)
+        repository.observed_repository_id, repository.observed_at = observed_hex, now
+        if repository.repository_id is None:
+            repository.repository_id = observed_hex
+            repository.state, repository.state_code, repository.state_reason = RepositoryState.ACTIVE, "", ""
+            repository.save()
+            _audit_opening("repository.adopt", repository_id, now, {"repository_id": observed_hex})
+            return Observation.ADOPTED
+        repository.save(update_fields=["observed_repository_id", "observed_at"])
+        if repository.repository_id == observed_hex:
+            return Observation.SAME
+        reason = (
+            f"The repository at its location was swapped: it is {observed_hex}, "
+            f"but {repository.repository_id} was adopted."
+        )
+        repository_freeze(repository_id=repository_id, reason=reason, run_id=run_id, now=now)
+        return Observation.SWAPPED
+
+
+def repository_freeze(
+    *, repository_id: uuid.UUID, reason: str, run_id: uuid.UUID | None = None, actor: str = SYSTEM, now: dt.datetime
+) -> None:
+    """Freeze the repository: once this has committed, nothing starts on it (G1); running runs go on.
+
+    Locks the repository's row, as starting does. The same cause twice leaves one open row.
+    """
+    reason = reason.replace("\0", "")[:MAX_REASON]
+    with transaction.atomic():
+        repository = _locked(repository_id)
+        known = RepositoryFreeze.objects.filter(
+            repository=repository, reason=reason, run_id=run_id, cleared_at__isnull=True
+        )
+        if known.exists():
+            return
+        RepositoryFreeze.objects.create(
+            repository=repository, frozen_at=now, frozen_by=actor, reason=reason, run_id=run_id
+        )
+        audit_record(
+            actor=actor,
+            action="repository.freeze",
+            subject_type="repository",
+            subject_id=repository_id,
+            now=now,
+            details={"reason": reason, "run": str(run_id) if run_id else None},
+        )
+
+
+def repository_unfreeze(*, repository_id: uuid.UUID, actor: str, now: dt.datetime) -> int:
+    """Close every open row of the freeze journal (G1); returns how many, 0 when it was not frozen."""
+    with transaction.atomic():
+        repository = _locked(repository_id)
+        open_rows = RepositoryFreeze.objects.filter(repository=repository, cleared_at__isnull=True)
+        closed = open_rows.update(cleared_at=Greatest("frozen_at", Value(now)), cleared_by=actor)
+        if closed:
+            audit_record(
+                actor=actor,
+                action="repository.unfreeze",
+                subject_type="repository",
+                subject_id=repository_id,
+                now=now,
+                details={"closed": closed},
+            )
+    return closed
+
+
+def backup_record(*, reference: BackupReference, now: dt.datetime) -> Backup:
+    """Write the reference to a committed backup; reporting it twice leaves the first row as it is (A9).
+
+    A failure is the caller's to log: the backup lies in the repository either way.
+    """
+    backup, _ = Backup.objects.get_or_create(
+        repository_id=reference.repository_id,
+        backup_id=reference.backup_id,
+        defaults={"id": uuid7(_nanoseconds(now)), "created_at": now, **asdict(reference)},
+    )
+    return backup
+
+
+def fence_intend(*, repository_id: uuid.UUID, fence: int) -> None:
+    """Note, before the repository is opened for writing, the highest fence that may be put into it."""
+    Repository.objects.filter(pk=repository_id).update(fence_intended=Greatest("fence_intended", Value(fence)))
+
+
+def fence_confirm(*, repository_id: uuid.UUID, fence: int) -> None:
+    """Note that the repository holds the fence; it was intended before."""
+    Repository.objects.filter(pk=repository_id).update(fence_confirmed=Greatest("fence_confirmed", Value(fence)))
+
+
+def _locked(repository_id: uuid.UUID) -> Repository:
+    repository_get(repository_id)
+    return Repository.objects.select_for_update(no_key=True).get(pk=repository_id)
+
+
+def _failed_one(name: str) -> Repository | None:
+    same_name = Exact(Lower("name"), Lower(Value(name)))
+    failed = Repository.objects.filter(same_name, state=RepositoryState.FAILED, repository_id__isnull=True)
+    return failed.select_for_update(no_key=True).first()
+
+
+def _save_registered(repository: Repository) -> None:
+    try:
+        with transaction.atomic():
+            repository.save()
+    except IntegrityError as error:
+        raise refusal_by_constraint(repository, error) from error
+
+
+def _audit_opening(action: str, repository_id: uuid.UUID, now: dt.datetime, details: dict[str, object]) -> None:
+    audit_record(
+        actor=SYSTEM, action=action, subject_type="repository", subject_id=repository_id, now=now, details=details
+    )
+
+
+def _nanoseconds(instant: dt.datetime) -> int:
+    return int(instant.timestamp()) * 1_000_000_000 + instant.microsecond * 1000

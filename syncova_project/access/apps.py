@@ -1,0 +1,12 @@
+"""The Django app of access control; its label is `access`."""
+
+from django.apps import AppConfig
+
+
+class AccessConfig(AppConfig):
+    """Tokens, audit and idempotency keys: a leaf, so it imports no other app."""
+
+    name = "syncova_project.access"
+    label = "access"
+    verbose_name = "Access"
+    default_auto_field = "django.db.models.BigAutoField"

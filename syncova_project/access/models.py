@@ -1,0 +1,104 @@
+"""Rows of access control: tokens, the audit trail, idempotency keys.
+
+Owns what the database must hold about them. Holds no rule of its own: services write, the triggers of the first
+migration refuse any change of the audit trail.
+"""
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Length
+
+from syncova_project.access.scopes import ALL_SCOPES
+
+models.TextField.register_lookup(Length)
+models.BinaryField.register_lookup(Length)
+
+
+class ApiToken(models.Model):
+    """A bearer token: its public prefix finds the row, its digest proves it; the secret itself is kept nowhere."""
+
+    name = models.TextField()
+    prefix = models.TextField(unique=True)
+    digest = models.BinaryField()
+    scopes = ArrayField(models.TextField())
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField(null=True, blank=True)
+    last_used_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        db_table = "api_tokens"
+        ordering = ["-id"]
+        constraints = [
+            models.CheckConstraint(name="api_tokens_name_is_not_blank", condition=Q(name__regex=r"\S")),
+            models.CheckConstraint(name="api_tokens_digest_has_32_bytes", condition=Q(digest__length=32)),
+            models.CheckConstraint(name="api_tokens_scopes_are_known", condition=Q(scopes__contained_by=ALL_SCOPES)),
+            models.CheckConstraint(name="api_tokens_has_a_scope", condition=Q(scopes__len__gt=0)),
+            models.CheckConstraint(
+                name="api_tokens_expires_after_creation",
+                condition=Q(expires_at__isnull=True) | Q(expires_at__gt=F("created_at")),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class AuditEntry(models.Model):
+    """Who did what to which thing, and from where; written in the acting transaction, never changed."""
+
+    at = models.DateTimeField()
+    actor = models.TextField()
+    action = models.TextField()
+    subject_type = models.TextField()
+    subject_id = models.TextField()
+    details = models.JSONField(default=dict)
+    request_id = models.TextField(blank=True, default="")
+    address = models.TextField(blank=True, default="")
+
+    class Meta:
+        db_table = "audit_entries"
+        ordering = ["-id"]
+        verbose_name_plural = "audit entries"
+        indexes = [models.Index(name="audit_entries_by_subject", fields=["subject_type", "subject_id", "-id"])]
+        constraints = [
+            models.CheckConstraint(name="audit_entries_actor_is_not_blank", condition=Q(actor__regex=r"\S")),
+            models.CheckConstraint(name="audit_entries_action_is_not_blank", condition=Q(action__regex=r"\S")),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.action} by {self.actor}"
+
+
+class IdempotencyKey(models.Model):
+    """The answer that was given to a principal's key; inserted first in the transaction that creates (E5).
+
+    `status` and `answer` are null only inside that transaction; a rolled-back creation leaves no row.
+    """
+
+    principal = models.TextField()
+    key = models.TextField()
+    fingerprint = models.BinaryField()
+    status = models.PositiveSmallIntegerField(null=True, blank=True)
+    answer = models.JSONField(null=True, blank=True)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        db_table = "idempotency_keys"
+        constraints = [
+            models.UniqueConstraint(name="idempotency_keys_one_per_principal", fields=["principal", "key"]),
+            models.CheckConstraint(
+                name="idempotency_keys_fingerprint_has_32_bytes", condition=Q(fingerprint__length=32)
+            ),
+            models.CheckConstraint(
+                name="idempotency_keys_key_has_1_to_255_chars", condition=Q(key__length__range=(1, 255))
+            ),
+            models.CheckConstraint(
+                name="idempotency_keys_only_successes_are_kept",
+                condition=Q(status__isnull=True) | Q(status__range=(200, 299)),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.key

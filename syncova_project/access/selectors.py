@@ -1,0 +1,41 @@
+"""Reads of access control: which token is it.
+
+Owns the look-up of a presented token. Writes nothing but the time of last use.
+"""
+
+import datetime as dt
+
+from django.db.models import Q
+
+from syncova_project.access.models import ApiToken
+from syncova_project.access.tokens import make_token, parse_token
+
+USE_IS_NOTED_EVERY = dt.timedelta(minutes=1)
+
+
+def token_find(*, text: str, now: dt.datetime) -> ApiToken | None:
+    """Return the live token that `text` proves, or None: unknown, wrong, expired and revoked look the same.
+
+    An unknown prefix costs the same comparison as a known one, so that answers' times tell nothing.
+    """
+    plain = parse_token(text)
+    if plain is None:
+        return None
+    token = ApiToken.objects.filter(prefix=plain.prefix).first()
+    proven = plain.matches(bytes(token.digest) if token else make_token().digest)
+    if token is None or not proven or not is_live(token, now):
+        return None
+    _note_use(token, now)
+    return token
+
+
+def is_live(token: ApiToken, now: dt.datetime) -> bool:
+    """Say whether the token is neither revoked nor expired."""
+    return token.revoked_at is None and (token.expires_at is None or token.expires_at > now)
+
+
+def _note_use(token: ApiToken, now: dt.datetime) -> None:
+    # Once a minute at most: a busy client must not turn every read into a write of the same row.
+    stale = Q(last_used_at__isnull=True) | Q(last_used_at__lt=now - USE_IS_NOTED_EVERY)
+    if token.last_used_at is None or token.last_used_at < now - USE_IS_NOTED_EVERY:
+        ApiToken.objects.filter(stale, pk=token.pk).update(last_used_at=now)

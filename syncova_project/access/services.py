@@ -1,0 +1,100 @@
+"""Writes of access control: tokens made and revoked, audit entries.
+
+Owns the rule that the acting transaction also writes the audit entry: these functions open no transaction that
+could commit without the caller's. Never logs or returns a secret but the one new token of `token_create`.
+"""
+
+import datetime as dt
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from django.db import transaction
+
+from syncova_project.access.models import ApiToken, AuditEntry
+from syncova_project.access.origin import current_origin
+from syncova_project.access.scopes import ALL_SCOPES
+from syncova_project.access.tokens import make_token
+from syncova_project.errors import NotFoundError, ValidationFailedError
+
+
+class TokenNotFoundError(NotFoundError):
+    """No token has the given prefix."""
+
+    code: ClassVar[str] = "TOKEN_NOT_FOUND"
+
+
+def audit_record(
+    *,
+    actor: str,
+    action: str,
+    subject_type: str,
+    subject_id: uuid.UUID | str,
+    now: dt.datetime,
+    details: Mapping[str, object] | None = None,
+) -> AuditEntry:
+    """Write one entry of the audit trail, within the caller's transaction (E3).
+
+    `action` is `<noun>.<verb>`, `subject_type` the noun in the singular; `details` holds JSON values, never a secret.
+    """
+    origin = current_origin()
+    return AuditEntry.objects.create(
+        at=now,
+        actor=actor,
+        action=action,
+        subject_type=subject_type,
+        subject_id=str(subject_id),
+        details=dict(details or {}),
+        request_id=origin.request_id,
+        address=origin.address,
+    )
+
+
+def token_create(
+    *,
+    name: str,
+    scopes: Sequence[str],
+    now: dt.datetime,
+    actor: str = "system",
+    expires_at: dt.datetime | None = None,
+) -> tuple[ApiToken, str]:
+    """Make a token and return its row and its text, which nothing can show again."""
+    unknown = sorted(set(scopes) - set(ALL_SCOPES))
+    if unknown or not scopes or not name.strip():
+        raise ValidationFailedError(
+            "A token needs a name and at least one known right.",
+            hint=f"Known rights: {', '.join(ALL_SCOPES)}.",
+            details={"scopes": unknown} if unknown else {},
+        )
+    plain = make_token()
+    with transaction.atomic():
+        token = ApiToken.objects.create(
+            name=name,
+            prefix=plain.prefix,
+            digest=plain.digest,
+            scopes=sorted(set(scopes)),
+            created_at=now,
+            expires_at=expires_at,
+        )
+        audit_record(
+            actor=actor,
+            action="token.create",
+            subject_type="token",
+            subject_id=plain.prefix,
+            now=now,
+            details={"name": name, "scopes": token.scopes},
+        )
+    return token, plain.text
+
+
+def token_revoke(*, prefix: str, actor: str, now: dt.datetime) -> ApiToken:
+    """Revoke a token for good; repeating it changes nothing."""
+    with transaction.atomic():
+        token = ApiToken.objects.select_for_update().filter(prefix=prefix).first()
+        if token is None:
+            raise TokenNotFoundError(f"There is no token {prefix!r}.", hint="List the tokens with: manage token_list")
+        if token.revoked_at is None:
+            token.revoked_at = now
+            token.save(update_fields=["revoked_at"])
+            audit_record(actor=actor, action="token.revoke", subject_type="token", subject_id=prefix, now=now)
+    return token
