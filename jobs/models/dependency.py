@@ -1,0 +1,29 @@
+"""Which job waits for which (C4): a dependency gates, it never triggers.
+
+Owns the row; cycles longer than one are refused by the service that adds it.
+"""
+
+from django.db import models
+from django.db.models import F, Q
+
+from jobs.models.job import Job
+
+
+class JobDependency(models.Model):
+    """`job` starts only after the last finished run of `predecessor` succeeded."""
+
+    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="dependencies")
+    predecessor = models.ForeignKey(Job, on_delete=models.PROTECT, related_name="dependents")
+    created_at = models.DateTimeField()
+
+    class Meta:
+        db_table = "job_dependencies"
+        ordering = ["job", "id"]
+        verbose_name_plural = "job dependencies"
+        constraints = [
+            models.UniqueConstraint(name="job_dependencies_pair_once", fields=["job", "predecessor"]),
+            models.CheckConstraint(name="job_dependencies_never_on_itself", condition=~Q(job=F("predecessor"))),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.job_id} after {self.predecessor_id}"

@@ -1,0 +1,104 @@
+"""Runs: one execution each, a row of its own (D1). Only jobs.transitions writes `state`; a trigger keeps ends final.
+
+Owns the columns; what the database must hold about them is in jobs.models.run_constraints.
+"""
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Length
+
+from jobs.models.job import Job
+from jobs.models.revision import JobRevision
+from jobs.models.run_constraints import RUN_CONSTRAINTS
+from jobs.models.runner import Runner
+from jobs.models.schedule import Schedule
+from jobs.states import CancelOrigin, FailureClass, HeldCode, Priority, RunKind, RunState, Trigger
+from repositories.models import Repository
+
+models.TextField.register_lookup(Length)
+
+
+class Run(models.Model):
+    """One run.
+
+    `scheduled_for` is the planned instant and stays the same through retries and requeues; `not_before` is the first
+    moment it may start; `fence` is new at each admission and guards every write of an executor.
+    """
+
+    id = models.UUIDField(primary_key=True, editable=False)
+    kind = models.TextField(choices=RunKind.choices)
+    job = models.ForeignKey(Job, on_delete=models.PROTECT, null=True, blank=True, related_name="runs")
+    repository = models.ForeignKey(Repository, on_delete=models.PROTECT, related_name="runs")
+    runner = models.ForeignKey(Runner, on_delete=models.PROTECT, related_name="runs")
+    schedule = models.ForeignKey(Schedule, on_delete=models.PROTECT, null=True, blank=True, related_name="runs")
+    revision = models.ForeignKey(JobRevision, on_delete=models.PROTECT, null=True, blank=True, related_name="runs")
+    # What a run without a job was asked to do (restore target, check depth); never a secret.
+    parameters = models.JSONField(default=dict, blank=True)
+    priority = models.TextField(choices=Priority.choices, default=Priority.NORMAL)
+    trigger = models.TextField(choices=Trigger.choices)
+    requested_by = models.TextField()
+    root_run = models.ForeignKey("self", on_delete=models.PROTECT, null=True, blank=True, related_name="chain")
+    origin_run = models.ForeignKey("self", on_delete=models.PROTECT, null=True, blank=True, related_name="successors")
+    attempt = models.PositiveSmallIntegerField(default=1)
+    requeues = models.PositiveSmallIntegerField(default=0)
+
+    state = models.TextField(choices=RunState.choices, default=RunState.QUEUED)
+    fence = models.BigIntegerField(null=True, blank=True)
+    created_at = models.DateTimeField()
+    scheduled_for = models.DateTimeField()
+    not_before = models.DateTimeField()
+    admitted_at = models.DateTimeField(null=True, blank=True)
+    rings = models.PositiveSmallIntegerField(default=0)
+    started_at = models.DateTimeField(null=True, blank=True)
+    heartbeat_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    worker = models.TextField(blank=True, default="")
+    progress = models.JSONField(null=True, blank=True)
+    progress_at = models.DateTimeField(null=True, blank=True)
+
+    held_code = models.TextField(choices=HeldCode.choices, blank=True, default="")
+    held_subject = models.TextField(blank=True, default="")
+    held_since = models.DateTimeField(null=True, blank=True)
+
+    cancel_requested_at = models.DateTimeField(null=True, blank=True)
+    cancel_origin = models.TextField(choices=CancelOrigin.choices, blank=True, default="")
+    cancelled_by = models.TextField(blank=True, default="")
+
+    failure_class = models.TextField(choices=FailureClass.choices, blank=True, default="")
+    error_code = models.TextField(blank=True, default="")
+    error_message = models.TextField(blank=True, default="")
+    error_hint = models.TextField(blank=True, default="")
+    reason_code = models.TextField(blank=True, default="")
+    reason_parameters = models.JSONField(default=dict, blank=True)
+    files = models.BigIntegerField(default=0)
+    skipped = models.BigIntegerField(default=0)
+    warnings = models.BigIntegerField(default=0)
+    logical_bytes = models.BigIntegerField(default=0)
+    bytes_read = models.BigIntegerField(default=0)
+    bytes_stored = models.BigIntegerField(default=0)
+    log_bytes = models.BigIntegerField(default=0)
+    log_truncated = models.BooleanField(default=False)
+
+    class Meta:
+        db_table = "runs"
+        ordering = ["-created_at", "-id"]
+        constraints = RUN_CONSTRAINTS
+        indexes = [
+            models.Index(name="runs_by_age", fields=["-created_at", "-id"]),
+            models.Index(name="runs_by_job", fields=["job", "-created_at", "-id"]),
+            models.Index(name="runs_by_repository", fields=["repository", "-created_at", "-id"]),
+            models.Index(
+                name="runs_waiting",
+                fields=["not_before", "id"],
+                condition=Q(state=RunState.QUEUED, admitted_at__isnull=True),
+            ),
+            models.Index(
+                name="runs_admitted",
+                fields=["admitted_at"],
+                condition=Q(state=RunState.QUEUED, admitted_at__isnull=False),
+            ),
+            models.Index(name="runs_running", fields=["heartbeat_at"], condition=Q(state=RunState.RUNNING)),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.id}"

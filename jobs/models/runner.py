@@ -1,0 +1,66 @@
+"""Runners and the worker processes that give them slots (execution.md, sections 2 and 5).
+
+Owns the rows; who is alive and what is free is computed by jobs.selectors and jobs.admission from database time.
+"""
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Lower
+
+from jobs.states import RunnerKind
+
+
+class Runner(models.Model):
+    """A worker group or an agent: where the sources lie and the engine runs.
+
+    `source_roots` is what its processes reported when they registered; null while none has.
+    """
+
+    id = models.UUIDField(primary_key=True, editable=False)
+    kind = models.TextField(choices=RunnerKind.choices)
+    name = models.TextField()
+    source_roots = models.JSONField(null=True, blank=True)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        db_table = "runners"
+        ordering = ["kind", Lower("name")]
+        constraints = [
+            models.UniqueConstraint("kind", Lower("name"), name="runners_name_is_unique_per_kind"),
+            models.CheckConstraint(name="runners_kind_is_known", condition=Q(kind__in=RunnerKind.values)),
+            models.CheckConstraint(
+                name="runners_name_is_a_word", condition=Q(name__regex=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class WorkerProcess(models.Model):
+    """One process that takes runs of a runner; its main process renews `last_seen` every 10 s."""
+
+    id = models.UUIDField(primary_key=True, editable=False)
+    runner = models.ForeignKey(Runner, on_delete=models.CASCADE, related_name="processes")
+    host = models.TextField()
+    process_id = models.PositiveIntegerField()
+    slots = models.PositiveIntegerField()
+    draining = models.BooleanField(default=False)
+    started_at = models.DateTimeField()
+    last_seen = models.DateTimeField()
+
+    class Meta:
+        db_table = "worker_processes"
+        ordering = ["runner", "host", "process_id"]
+        verbose_name_plural = "worker processes"
+        constraints = [
+            models.UniqueConstraint(name="worker_processes_once_per_process", fields=["runner", "host", "process_id"]),
+            models.CheckConstraint(name="worker_processes_slots_are_positive", condition=Q(slots__gte=1)),
+            models.CheckConstraint(name="worker_processes_host_is_not_blank", condition=Q(host__regex=r"\S")),
+            models.CheckConstraint(
+                name="worker_processes_seen_after_start", condition=Q(last_seen__gte=models.F("started_at"))
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.process_id}"
