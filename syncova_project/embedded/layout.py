@@ -1,0 +1,162 @@
+"""Where everything lies in the data directory, and who may read it.
+
+Owns paths, modes and owners below the data directory; changes nothing outside it. As root the directory belongs to
+root and lets only the service user's group pass, so that no process but root's can replace a program or a setting.
+"""
+
+import errno
+import os
+import shutil
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from syncova_project.embedded.accounts import Account, closed_directory
+from syncova_project.embedded.problems import DataDirectoryError, SocketPathTooLongError
+
+# sun_path has 108 bytes with its final NUL on Linux.
+SOCKET_PATH_LIMIT = 107
+POSTGRES_SOCKET, VALKEY_SOCKET = ".s.PGSQL.5432", "valkey.sock"
+# Below this a fresh PostgreSQL cluster and its log cannot be written.
+FREE_SPACE_NEEDED = 200 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The paths of one data directory."""
+
+    root: Path
+
+    @property
+    def sockets(self) -> Path:
+        """Directory of the Unix sockets: 0700, the service user's."""
+        return self.root / "run"
+
+    @property
+    def postgres(self) -> Path:
+        """PostgreSQL's cluster."""
+        return self.root / "servers" / "postgres"
+
+    @property
+    def valkey(self) -> Path:
+        """Valkey's configuration and working directory."""
+        return self.root / "servers" / "valkey"
+
+    @property
+    def programs(self) -> Path:
+        """Copies of programs for the service user."""
+        return self.root / "programs"
+
+    @property
+    def secrets(self) -> Path:
+        """Random passwords and keys, one a file."""
+        return self.root / "secrets"
+
+    @property
+    def logs(self) -> Path:
+        """One file per process."""
+        return self.root / "logs"
+
+    @property
+    def state(self) -> Path:
+        """Records of the running stack; only its starter writes here."""
+        return self.root / "state"
+
+    @property
+    def settings_file(self) -> Path:
+        """Settings that `up` made, and those that the operator adds."""
+        return self.root / "syncova.env"
+
+    def log(self, name: str) -> Path:
+        """Return the log file of a process."""
+        return self.logs / f"{name}.log"
+
+
+def prepare(layout: Layout, account: Account) -> None:
+    """Make the directories with their owners and modes; safe to repeat.
+
+    Raises DataDirectoryError (someone else's, not writable, not reachable by the service user, disk full) and
+    SocketPathTooLongError.
+    """
+    _check_socket_paths(layout)
+    try:
+        _make_root(layout.root, account)
+        _check_reachable(layout.root, account)
+        _check_space(layout.root)
+        group = account.gid if account.switched else -1
+        for directory in (layout.programs, layout.secrets):
+            make_directory(directory, mode=0o750 if account.switched else 0o700, group=group)
+        for directory in (layout.logs, layout.state):
+            make_directory(directory, mode=0o700)
+        make_directory(layout.root / "servers", mode=0o710 if account.switched else 0o700, group=group)
+        for directory in (layout.sockets, layout.valkey):
+            make_directory(directory, mode=0o700, owner=account)
+    except OSError as error:
+        raise directory_error(layout.root, error) from error
+
+
+def make_directory(path: Path, *, mode: int, owner: Account | None = None, group: int = -1) -> None:
+    """Make one directory below the data directory with its mode and owner; a link in its place is refused."""
+    path.mkdir(exist_ok=True)
+    if path.is_symlink():
+        raise DataDirectoryError(f"{path} is a symbolic link; the stack only uses real directories of its own.")
+    if owner is not None and owner.switched:
+        os.chown(path, owner.uid, owner.gid)
+    elif os.geteuid() == 0:
+        os.chown(path, 0, max(group, 0))
+    path.chmod(mode)
+
+
+def directory_error(root: Path, error: OSError) -> DataDirectoryError:
+    """Translate what the system said about the data directory into a sentence with a next step."""
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return DataDirectoryError(f"No space is left for {root}.", hint="Free some space, or name another --data.")
+    if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
+        return DataDirectoryError(
+            f"{error.filename or root} may not be written: {error.strerror}.",
+            hint="Name a directory of your own with --data or SYNCOVA_DATA_DIR.",
+        )
+    return DataDirectoryError(f"{error.filename or root} cannot be used: {error.strerror}.")
+
+
+def _make_root(root: Path, account: Account) -> None:
+    if root.is_symlink():
+        root = root.resolve()
+    root.mkdir(mode=0o700, parents=True, exist_ok=True)
+    status = root.stat()
+    if not stat.S_ISDIR(status.st_mode):
+        raise DataDirectoryError(f"{root} is not a directory.", hint="Name another --data.")
+    if status.st_uid != os.geteuid():
+        raise DataDirectoryError(
+            f"{root} belongs to user id {status.st_uid}, not to you ({os.geteuid()}).",
+            hint="Run as its owner, or name a directory of your own with --data.",
+        )
+    make_directory(root, mode=0o710 if account.switched else 0o700, group=account.gid if account.switched else -1)
+
+
+def _check_reachable(root: Path, account: Account) -> None:
+    closed = closed_directory(account, root.resolve())
+    if closed is not None:
+        raise DataDirectoryError(
+            f"The servers run as {account.name}, which may not pass {closed} on the way to {root}.",
+            hint="Name a directory outside with --data, for example /var/lib/syncova; no mode is changed for you.",
+        )
+
+
+def _check_space(root: Path) -> None:
+    free = shutil.disk_usage(root).free
+    if free < FREE_SPACE_NEEDED:
+        raise DataDirectoryError(
+            f"{root} has {free >> 20} MiB free; the servers need {FREE_SPACE_NEEDED >> 20} MiB.",
+            hint="Free some space, or name another --data.",
+        )
+
+
+def _check_socket_paths(layout: Layout) -> None:
+    longest = max((os.fsencode(layout.sockets / name) for name in (POSTGRES_SOCKET, VALKEY_SOCKET)), key=len)
+    if len(longest) > SOCKET_PATH_LIMIT:
+        spare = SOCKET_PATH_LIMIT - (len(longest) - len(os.fsencode(layout.root)))
+        raise SocketPathTooLongError(
+            f"The data directory's path has {len(os.fsencode(layout.root))} bytes; its sockets leave room for {spare}.",
+            hint="Name a shorter --data.",
+        )

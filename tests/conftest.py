@@ -1,0 +1,95 @@
+"""Fixtures of every test: a private PostgreSQL and Valkey, started only when a test asks for the database or broker.
+
+Owns the settings that tests run with. Whatever servers the environment names are never touched.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings as django_settings
+from django.db import connections
+from django.db.backends.postgresql.operations import DatabaseOperations
+
+from syncova_project.connection_urls import database_settings
+from syncova_project.embedded import postgres, servers, valkey
+from syncova_project.embedded.layout import Layout
+from tests import private_servers
+
+_ENDED: list[Any] = []
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Give this process settings of its own before any test is collected."""
+    for name in [name for name in os.environ if name.startswith("SYNCOVA_") and name != "SYNCOVA_SERVICE_USER"]:
+        del os.environ[name]
+    manager = private_servers.session_directory()
+    directory = manager.__enter__()
+    _ENDED.append(manager)
+    (directory / "none.env").touch()
+    os.environ["SYNCOVA_SETTINGS_FILE"] = str(directory / "none.env")
+    os.environ["SYNCOVA_DATA_DIR"] = str(directory)
+    connections.settings["default"].update(database_settings(None))
+    django_settings.SECRET_KEY = os.urandom(24).hex()
+    django_settings.SYNCOVA_SECRET_KEYS = [os.urandom(32)]
+    django_settings.SYNCOVA_BROKER_URL = ""
+    django_settings.DATA_DIR = directory
+    django_settings.SYNCOVA_RESTORE_ROOTS = [str(directory / "restores")]
+    django_settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    _let_flush_pass_triggers()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Stop what the session started and remove its directory."""
+    while _ENDED:
+        _ENDED.pop().__exit__(None, None, None)
+
+
+@pytest.fixture(scope="session")
+def session_directory() -> Path:
+    """Return the private directory of this session; as root the servers' user may pass it."""
+    return Path(os.environ["SYNCOVA_DATA_DIR"])
+
+
+@pytest.fixture(scope="session")
+def postgres_server(session_directory: Path) -> Iterator[private_servers.TestDatabase]:
+    """Return the session's own PostgreSQL, started on first use."""
+    layout, account = private_servers.layout_in(session_directory)
+    database = private_servers.start_database(layout, account)
+    yield database
+    postgres.stop(database.running.identity)
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(postgres_server: private_servers.TestDatabase) -> None:
+    """Point Django at the private server, whatever the environment said."""
+    connections.settings["default"].update(database_settings(postgres_server.test_url))
+
+
+@pytest.fixture(scope="session")
+def valkey_server(session_directory: Path) -> Iterator[servers.RunningValkey]:
+    """Return the session's own Valkey, started on first use."""
+    layout, account = private_servers.layout_in(session_directory)
+    running = servers.start_valkey(layout, account)
+    yield running
+    valkey.stop(running.identity)
+
+
+@pytest.fixture
+def valkey_url(valkey_server: servers.RunningValkey, session_directory: Path, settings: Any) -> str:
+    """Return the address of an empty Valkey; it is the broker of the settings too."""
+    layout = Layout(session_directory)
+    assert valkey.ask(valkey.socket_path(layout), valkey.keep_password(layout.secrets), "FLUSHALL") == "+OK"
+    settings.SYNCOVA_BROKER_URL = valkey_server.url
+    return valkey_server.url
+
+
+def _let_flush_pass_triggers() -> None:
+    original = DatabaseOperations.execute_sql_flush
+
+    def execute_sql_flush(self: DatabaseOperations, sql_list: list[str]) -> None:
+        original(self, ["SET LOCAL session_replication_role = replica", *sql_list])
+
+    DatabaseOperations.execute_sql_flush = execute_sql_flush  # type: ignore[method-assign]

@@ -1,0 +1,1 @@
+"""Tests of the embedded servers and of the stack, on real processes."""

@@ -1,0 +1,1 @@
+"""Tests of reading, deriving and documenting settings."""
