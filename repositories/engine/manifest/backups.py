@@ -1,0 +1,129 @@
+"""The backups of a repository: list them, find one by what a person types, and look inside.
+
+Owns selection. Works on the repository's front door alone; needs no database (engine.md, 1.4).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from repositories.engine.errors import BackupNotFoundError
+from repositories.engine.ids import SHORT_ID_LENGTH, short_id
+from repositories.engine.manifest.chunks import ChunkSource
+from repositories.engine.manifest.entries import Entry
+from repositories.engine.manifest.entry_reader import read_directory, read_listings
+from repositories.engine.manifest.order import join
+from repositories.engine.manifest.root import BackupRoot, decode_root
+
+LATEST = "latest"
+_SHORTEST_PART = 4
+
+
+class AcceptedManifest(Protocol):
+    """A manifest object that counts: `root` is as the backup wrote it, the rest as the repository received it."""
+
+    @property
+    def name(self) -> str:
+        """Object id, 32 hex digits."""
+
+    @property
+    def root(self) -> bytes:
+        """The canonical bytes of the root."""
+
+    @property
+    def received_ns(self) -> int:
+        """When the repository took it, by the writer's clock."""
+
+
+class BackupStore(Protocol):
+    """The part of a repository that reading backups needs."""
+
+    def backups(self) -> Sequence[AcceptedManifest]:
+        """Return the accepted manifests, oldest first."""
+
+    def reader(self) -> ChunkSource:
+        """Return what reads chunks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A committed backup."""
+
+    manifest_id: str
+    received_ns: int
+    root: BackupRoot
+
+    @property
+    def id(self) -> str:
+        """The backup id (A8)."""
+        return self.root.backup_id
+
+    @property
+    def short_id(self) -> str:
+        """Eight characters to type instead."""
+        return short_id(self.root.backup_id)
+
+    @property
+    def source_name(self) -> str:
+        """The name of its source."""
+        return self.root.source.name
+
+
+def list_backups(repository: BackupStore) -> list[Backup]:
+    """Return all backups, oldest first (by sequence, then receipt)."""
+    backups = [Backup(stored.name, stored.received_ns, decode_root(stored.root)) for stored in repository.backups()]
+    backups.sort(key=lambda backup: (backup.root.lineage.sequence, backup.received_ns, backup.manifest_id))
+    return backups
+
+
+def find_backup(
+    repository: BackupStore, selector: str, source: str | None = None, *, at_ns: int | None = None
+) -> Backup:
+    """Return the backup that `selector` names: a (short) id, a unique part of one, or `latest`.
+
+    `source` restricts to one source's backups; `at_ns` to those received at or before that time. Raises
+    BackupNotFoundError, also when several match.
+    """
+    backups = [backup for backup in list_backups(repository) if source is None or backup.source_name == source]
+    if at_ns is not None:
+        backups = [backup for backup in backups if backup.received_ns <= at_ns]
+    if selector == LATEST:
+        return _newest(backups, source)
+    matching = [backup for backup in backups if _named(backup, selector)]
+    exact = [backup for backup in matching if selector in (backup.id, backup.short_id, backup.manifest_id)]
+    chosen = exact or matching
+    if len(chosen) == 1:
+        return chosen[0]
+    if chosen:
+        several = ", ".join(backup.short_id for backup in chosen[:5])
+        raise BackupNotFoundError(f"{selector!r} fits {len(chosen)} backups: {several}", hint="give more of the id")
+    raise BackupNotFoundError(f"no backup is named {selector!r}", hint="list shows the backups of this repository")
+
+
+def _newest(backups: list[Backup], source: str | None) -> Backup:
+    if not backups:
+        of = f" of source {source!r}" if source is not None else ""
+        raise BackupNotFoundError(f"there is no backup{of}", hint="list shows the backups of this repository")
+    return backups[-1]
+
+
+def _named(backup: Backup, selector: str) -> bool:
+    if len(selector) < _SHORTEST_PART:
+        return False
+    return (
+        selector in backup.id
+        or backup.manifest_id.startswith(selector)
+        or (len(selector) <= SHORT_ID_LENGTH and backup.short_id.startswith(selector))
+    )
+
+
+def list_directory(repository: BackupStore, backup: Backup, directory: bytes) -> Iterator[Entry]:
+    """Yield the entries of one directory (relative to the source, "" = its root) in name order."""
+    return read_directory(repository.reader(), backup.root.pages, directory)
+
+
+def walk_entries(repository: BackupStore, backup: Backup) -> Iterator[tuple[bytes, Entry]]:
+    """Yield (path relative to the source, entry) of everything in a backup, in manifest order."""
+    for listing in read_listings(repository.reader(), backup.root.pages):
+        for entry, _ in listing.entries:
+            yield join(listing.directory, entry.name), entry

@@ -1,0 +1,141 @@
+"""One entry of a manifest: everything kept about one file system object, and its canonical bytes.
+
+Owns field order (only ever appended) and the limits of an entry. Holds nothing volatile: no device number of the
+file system, no access time. Times outside 64 bits are kept exactly, as 16 bytes.
+"""
+
+import enum
+import stat
+from typing import Final
+
+import msgspec
+
+from repositories.engine.errors import IntegrityError
+
+INLINE_EXTENTS: Final = 32
+INLINE_XATTR: Final = 4096
+INLINE_XATTRS_TOTAL: Final = 16 * 1024
+NAME_LIMIT: Final = 1024
+PATH_LIMIT: Final = 256 * 1024
+
+Time = int | bytes
+Extent = bytes | int
+"""Part of a file in order: a chunk id (its length is the chunk's), or the length of a hole."""
+
+
+class EntryType(enum.IntEnum):
+    """What an entry is; sockets are never recorded."""
+
+    FILE = 1
+    DIRECTORY = 2
+    LINK = 3
+    FIFO = 4
+    CHARACTER_DEVICE = 5
+    BLOCK_DEVICE = 6
+
+
+_TYPES: Final = {
+    stat.S_IFREG: EntryType.FILE,
+    stat.S_IFDIR: EntryType.DIRECTORY,
+    stat.S_IFLNK: EntryType.LINK,
+    stat.S_IFIFO: EntryType.FIFO,
+    stat.S_IFCHR: EntryType.CHARACTER_DEVICE,
+    stat.S_IFBLK: EntryType.BLOCK_DEVICE,
+}
+
+FLAG_YOUNG: Final = 1
+"""Its timestamps were too near to the reading to be trusted: the next backup reads it again."""
+FLAG_CHANGED: Final = 2
+"""The content was still changing when it was read for the last time."""
+
+
+class StreamRef(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """The top of a stream or of the tree of pages: chunk id, height (0 = a leaf), items and content bytes below."""
+
+    id: bytes
+    level: int
+    count: int
+    length: int
+
+
+class Xattr(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """An extended attribute; a long value lies in chunks of its own."""
+
+    name: bytes
+    value: bytes | None
+    chunks: tuple[bytes, ...] | None = None
+
+
+class Entry(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """One object of the source. `extents` or `stream` for files, `target` for links, `device` for devices."""
+
+    type: int
+    name: bytes
+    mode: int
+    uid: int
+    gid: int
+    size: int
+    mtime: Time
+    ctime: Time
+    inode: int
+    flags: int = 0
+    extents: tuple[Extent, ...] | None = None
+    stream: StreamRef | None = None
+    xattrs: tuple[Xattr, ...] | None = None
+    target: bytes | None = None
+    link_group: tuple[int, int] | None = None
+    device: tuple[int, int] | None = None
+
+    @property
+    def mtime_ns(self) -> int:
+        """Modification time in ns since the epoch."""
+        return unpack_time(self.mtime)
+
+    @property
+    def is_directory(self) -> bool:
+        """Whether entries may lie below it."""
+        return self.type == EntryType.DIRECTORY
+
+
+class Extended(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """One record of a content stream: a chunk of `length` bytes, or a hole when `id` is nil."""
+
+    length: int
+    id: bytes | None
+
+
+encode: Final = msgspec.msgpack.Encoder().encode
+_entry_decoder: Final = msgspec.msgpack.Decoder(Entry)
+
+
+def decode_entry(raw: bytes | memoryview | msgspec.Raw) -> Entry:
+    """Return the entry; raises IntegrityError when it is not one or could not have been written."""
+    try:
+        entry = _entry_decoder.decode(raw)
+    except msgspec.DecodeError as error:
+        raise IntegrityError(f"a manifest entry cannot be decoded: {error}") from error
+    check_name(entry.name)
+    if entry.size < 0 or (entry.target is not None and b"\0" in entry.target):
+        raise IntegrityError("a manifest entry has impossible values")
+    return entry
+
+
+def check_name(name: bytes) -> None:
+    """Refuse what cannot be one component of a path (engine.md, 1.8)."""
+    if not name or len(name) > NAME_LIMIT or b"/" in name or b"\0" in name or name in (b".", b".."):
+        raise IntegrityError(f"a manifest names an entry {name[:80]!r}, which cannot be a file name")
+
+
+def entry_type(mode: int) -> EntryType | None:
+    """Return the type for a `st_mode`, or None for sockets and what is unknown."""
+    return _TYPES.get(stat.S_IFMT(mode))
+
+
+def pack_time(ns: int) -> Time:
+    """Return the time as it is stored: an integer where 64 bits hold it, else 16 bytes, big-endian."""
+    return ns if -(2**63) <= ns < 2**64 else ns.to_bytes(16, "big", signed=True)
+
+
+def unpack_time(value: Time) -> int:
+    """Return ns since the epoch."""
+    return value if isinstance(value, int) else int.from_bytes(value, "big", signed=True)

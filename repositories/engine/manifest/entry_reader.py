@@ -1,0 +1,128 @@
+"""Reads the entries of a backup back, in order, from any key on.
+
+Owns the checks that a reader must not leave to the writer: levels, counts, order, uniqueness, names. A hostile
+or damaged manifest ends in IntegrityError, never in disorder. Memory: one page per level.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import msgspec
+
+from repositories.engine.errors import IntegrityError
+from repositories.engine.ids import ChunkKind
+from repositories.engine.manifest.chunks import ChunkSource
+from repositories.engine.manifest.entries import Entry, StreamRef, decode_entry
+from repositories.engine.manifest.order import directory_key, is_within
+from repositories.engine.manifest.pages import LEVEL_LIMIT, PageRef, decode_leaf, decode_list
+
+Key = tuple[bytes, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A part of one directory's listing, as one page holds it; the same directory may come again."""
+
+    directory: bytes
+    entries: list[tuple[Entry, msgspec.Raw]]
+
+
+def read_listings(source: ChunkSource, top: StreamRef | None, start: bytes | None = None) -> Iterator[Listing]:
+    """Yield the listings in order; with `start`, pages that lie wholly before that directory are not read.
+
+    Listings before `start` may still come out of the first page. Raises IntegrityError on any disorder.
+    """
+    if top is None:
+        return
+    last: Key = (b"", b"")
+    begun = False
+    for data, count in _leaves(source, top, directory_key(start) if start is not None else None):
+        seen = 0
+        for directory, raws in decode_leaf(data):
+            entries = [(decode_entry(raw), raw) for raw in raws]
+            last = _check_order(last, directory, entries, begun=begun)
+            begun = True
+            seen += len(entries)
+            yield Listing(directory, entries)
+        if seen != count:
+            raise IntegrityError("a manifest page holds another number of entries than its list says")
+
+
+def read_directory(source: ChunkSource, top: StreamRef | None, directory: bytes) -> Iterator[Entry]:
+    """Yield the entries of one directory, reading only the pages that hold it."""
+    wanted = directory_key(directory)
+    for listing in read_listings(source, top, directory):
+        key = directory_key(listing.directory)
+        if key > wanted:
+            return
+        if key == wanted:
+            yield from (entry for entry, _ in listing.entries)
+
+
+def read_below(source: ChunkSource, top: StreamRef | None, directory: bytes) -> Iterator[Listing]:
+    """Yield the listings of one directory and of all below it."""
+    wanted = directory_key(directory)
+    for listing in read_listings(source, top, directory):
+        if is_within(listing.directory, directory):
+            yield listing
+        elif directory_key(listing.directory) > wanted:
+            return
+
+
+def page_ids(source: ChunkSource, top: StreamRef | None, known: Callable[[bytes], bool]) -> Iterator[tuple[bytes, int]]:
+    """Yield (id, level) of the pages below `top`, lists first; what lies below a known page is left out."""
+    stack = [(top.id, top.level)] if top is not None else []
+    while stack:
+        page, level = stack.pop()
+        if known(page):
+            continue
+        yield page, level
+        if level > 0:
+            refs = decode_list(source.read(ChunkKind.PAGE, page), level)
+            stack.extend((ref.id, level - 1) for ref in reversed(refs))
+
+
+def _check_order(last: Key, directory: bytes, entries: list[tuple[Entry, msgspec.Raw]], *, begun: bool) -> Key:
+    key = directory_key(directory)
+    if begun and key < last[0]:
+        raise IntegrityError(f"a manifest lists directory {directory[:80]!r} out of order")
+    _check_directory(directory)
+    name = last[1] if begun and key == last[0] else b""
+    for entry, _ in entries:
+        if entry.name <= name:
+            raise IntegrityError(f"a manifest lists {entry.name[:80]!r} twice or out of order")
+        name = entry.name
+    return key, name
+
+
+def _check_directory(directory: bytes) -> None:
+    if not directory:
+        return
+    if b"\0" in directory or any(part in (b"", b".", b"..") for part in directory.split(b"/")):
+        raise IntegrityError(f"a manifest names a directory {directory[:80]!r}, which cannot be a path")
+
+
+def _leaves(source: ChunkSource, top: StreamRef, start: bytes | None) -> Iterator[tuple[bytes, int]]:
+    if not 0 <= top.level <= LEVEL_LIMIT:
+        raise IntegrityError(f"a manifest claims {top.level} levels of pages")
+    stack: list[tuple[bytes, int, int]] = [(top.id, top.level, top.count)]
+    while stack:
+        page, level, count = stack.pop()
+        if level == 0:
+            yield source.read(ChunkKind.PAGE, page), count
+            continue
+        refs = decode_list(source.read(ChunkKind.PAGE, page), level)
+        if sum(ref.count for ref in refs) != count:
+            raise IntegrityError("a list of manifest pages has another count than the list above it says")
+        stack.extend((ref.id, level - 1, ref.count) for ref in reversed(_from(refs, start)))
+
+
+def _from(refs: list[PageRef], start: bytes | None) -> list[PageRef]:
+    """Leave out the pages whose successor begins before `start`: all they hold comes earlier."""
+    if start is None:
+        return refs
+    first = 0
+    for index, ref in enumerate(refs[1:], start=1):
+        if directory_key(ref.directory or b"") < start:
+            first = index
+    return refs[first:]

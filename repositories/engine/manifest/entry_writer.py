@@ -1,0 +1,86 @@
+"""Writes the entries of a backup as pages, in manifest order.
+
+Owns where a leaf of entries is cut, and refuses disorder and duplicates: a manifest that breaks the order is
+never written. Memory: one leaf and the lists above it.
+"""
+
+import msgspec
+
+from repositories.engine.errors import IntegrityError
+from repositories.engine.ids import ChunkKind
+from repositories.engine.manifest.chunks import ChunkSink
+from repositories.engine.manifest.entries import StreamRef, check_name
+from repositories.engine.manifest.order import directory_key
+from repositories.engine.manifest.pages import (
+    PAGE_MIN,
+    PAGE_TARGET_MAX,
+    Group,
+    encode_leaf,
+    hits,
+    shared_prefix,
+)
+from repositories.engine.manifest.tree_writer import TreeWriter
+
+_GROUP_COST = 16
+
+
+class EntryWriter:
+    """Call `open_directory`, then `add` for each of its entries by name; directories depth-first."""
+
+    def __init__(self, sink: ChunkSink) -> None:
+        self._sink = sink
+        self._tree = TreeWriter(sink, ChunkKind.PAGE)
+        self._groups: list[Group] = []
+        self._entries: list[msgspec.Raw] = []
+        self._directory: bytes | None = None
+        self._directory_key = b""
+        self._group_directory = b""
+        self._last_name = b""
+        self._size = 0
+        self._count = 0
+        self._first: tuple[bytes, bytes] | None = None
+
+    def open_directory(self, directory: bytes) -> None:
+        """Begin the listing of a directory; raises IntegrityError when it does not come after the last one."""
+        key = directory_key(directory)
+        if self._directory is not None and key <= self._directory_key:
+            raise IntegrityError(f"directory {directory[:80]!r} comes out of order")
+        self._close_group()
+        self._directory, self._directory_key, self._last_name = directory, key, b""
+
+    def add(self, name: bytes, raw: bytes | msgspec.Raw) -> None:
+        """Add one encoded entry of the open directory."""
+        if name <= self._last_name or self._directory is None:
+            raise IntegrityError(f"entry {name[:80]!r} comes out of order")
+        check_name(name)
+        size = len(raw) if isinstance(raw, bytes) else memoryview(raw).nbytes
+        if self._count and self._size + size > PAGE_TARGET_MAX:
+            self._close_page()
+        if self._first is None:
+            self._first = (self._directory, name)
+        self._entries.append(msgspec.Raw(raw) if isinstance(raw, bytes) else raw)
+        self._last_name = name
+        self._count += 1
+        self._size += size
+        if self._size >= PAGE_MIN and hits(self._sink.chunk_id(ChunkKind.PAGE, self._directory_key + b"\0\0" + name)):
+            self._close_page()
+
+    def finish(self) -> StreamRef | None:
+        """Put what is left; return the top of the pages, or None for no entry at all."""
+        self._close_page()
+        return self._tree.finish()
+
+    def _close_group(self) -> None:
+        if not self._entries or self._directory is None:
+            return
+        shared = shared_prefix(self._group_directory, self._directory) if self._groups else 0
+        self._groups.append(Group(shared, self._directory[shared:], self._entries))
+        self._size += len(self._directory) - shared + _GROUP_COST
+        self._group_directory = self._directory
+        self._entries = []
+
+    def _close_page(self) -> None:
+        self._close_group()
+        if self._groups:
+            self._tree.add_leaf(encode_leaf(self._groups), self._count, 0, self._first)
+        self._groups, self._size, self._count, self._first = [], 0, 0, None
