@@ -4,24 +4,18 @@ Owns resolving the dotted path of SYNCOVA_INSPECT when it rings, so that this ap
 truth and the message a hint: what is lost here is rung again by `inspections_sweep`.
 """
 
-import logging
 import uuid
-from functools import partial
 
 from django.conf import settings
 from django.db import transaction
 from django.utils.module_loading import import_string
 
-log = logging.getLogger(__name__)
-
 
 def ring_inspection(*, repository_id: uuid.UUID, group: str) -> None:
     """Ask a worker of `group` to open the repository, once the present transaction has committed."""
-    transaction.on_commit(partial(_ring, repository_id, group))
 
-
-def _ring(repository_id: uuid.UUID, group: str) -> None:
-    try:
+    def ring() -> None:
         import_string(settings.SYNCOVA_INSPECT)(repository_id, group)
-    except Exception:
-        log.warning("No message about repository %s could be sent; it is sent again.", repository_id, exc_info=True)
+
+    # Robust: what was committed stays answered as done, whatever the broker's side raises.
+    transaction.on_commit(ring, robust=True)

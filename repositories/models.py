@@ -14,6 +14,8 @@ models.TextField.register_lookup(Length)
 models.BinaryField.register_lookup(Length)
 
 HEX_ID = r"^[0-9a-f]{32}$"
+# A group's name is part of its queues' names.
+WORD = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
 
 
 class RepositoryState(models.TextChoices):
@@ -64,7 +66,7 @@ class Repository(models.Model):
                 name="repositories_name_has_1_to_200_chars", condition=Q(name__regex=r"\S") & Q(name__length__lte=200)
             ),
             models.CheckConstraint(name="repositories_location_is_not_blank", condition=Q(location__regex=r"\S")),
-            models.CheckConstraint(name="repositories_group_is_not_blank", condition=Q(worker_group__regex=r"\S")),
+            models.CheckConstraint(name="repositories_group_is_a_word", condition=Q(worker_group__regex=WORD)),
             # Version, key id, nonce and tag of the vault make 33 bytes before the first byte of any password.
             models.CheckConstraint(
                 name="repositories_password_is_sealed", condition=Q(sealed_password__length__gte=33)

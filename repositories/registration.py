@@ -3,11 +3,13 @@
 Writes nothing; services call it before and after the row is written.
 """
 
+import re
+
 from django.conf import settings
 from django.db import IntegrityError
 
 from repositories.errors import EncryptionRequiredError, RepositoryNameTakenError, RepositoryRegisteredError
-from repositories.models import Repository
+from repositories.models import WORD, Repository
 from syncova_project.errors import ValidationFailedError
 
 
@@ -36,6 +38,14 @@ def require_key(password: bytes) -> None:
         hint="Add a password with `syncova-repo key add`, or set SYNCOVA_ALLOW_UNENCRYPTED to accept it.",
         details={"password": ["May not be empty."]},
     )
+
+
+def checked_group(value: str) -> str:
+    """Return the name of a worker group; raise ValidationFailedError if it is not one word."""
+    if re.fullmatch(WORD.removeprefix("^").removesuffix("$"), value):
+        return value
+    sentence = "Has to be 1 to 100 letters, digits, dots, underscores or dashes, beginning with a letter or digit."
+    raise ValidationFailedError("The worker_group is not a name.", hint=sentence, details={"worker_group": [sentence]})
 
 
 def checked_label(field: str, value: str, limit: int) -> str:

@@ -18,12 +18,12 @@ from repositories.doorbell import ring_inspection
 from repositories.engine.ids import uuid7
 from repositories.locations import normalised_location
 from repositories.models import Backup, Repository, RepositoryFreeze, RepositoryState
-from repositories.registration import checked_label, refusal_by_constraint, require_key
+from repositories.registration import checked_group, checked_label, refusal_by_constraint, require_key
 from repositories.selectors import inspections_unanswered, repository_get
 from repositories.vault import password_context, seal
 from syncova_project.access.services import audit_record
 
-MAX_NAME, MAX_GROUP, MAX_REASON = 200, 100, 500
+MAX_NAME, MAX_REASON = 200, 500
 # How long a worker gets before it is asked again to open a repository.
 INSPECTION_PATIENCE = dt.timedelta(seconds=60)
 SYSTEM = "system"
@@ -69,7 +69,7 @@ def repository_register(
     EncryptionRequiredError, ValidationFailedError.
     """
     name = checked_label("name", name, MAX_NAME)
-    worker_group = checked_label("worker_group", worker_group, MAX_GROUP)
+    worker_group = checked_group(worker_group)
     location = normalised_location(location)
     require_key(password)
     with transaction.atomic():

@@ -34,6 +34,7 @@ SYNCOVA_ORPHAN_SECONDS = ENVIRONMENT.integer("SYNCOVA_ORPHAN_SECONDS")
 SYNCOVA_GLOBAL_LIMIT = ENVIRONMENT.integer("SYNCOVA_GLOBAL_LIMIT")
 SYNCOVA_DOORBELL = "workers.doorbell.ring"
 SYNCOVA_WAKE = "workers.doorbell.wake"
+SYNCOVA_INSPECT = "workers.doorbell.inspect"
 
 # Worker
 SYNCOVA_EXECUTOR = ENVIRONMENT.text("SYNCOVA_EXECUTOR") or ""
@@ -84,6 +85,8 @@ INSTALLED_APPS = [
     "workers",
 ]
 MIDDLEWARE = [
+    "syncova_project.access.middleware.RequestOriginMiddleware",
+    "syncova_project.access.middleware.ContentSecurityMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",

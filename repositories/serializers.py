@@ -1,0 +1,64 @@
+"""JSON of repositories: what may be sent in, and what is shown.
+
+Owns names and forms of the fields. Shows no secret; decides nothing.
+"""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from repositories.models import Repository, RepositoryFreeze
+from repositories.selectors import open_freezes, refusal
+from repositories.services import MAX_NAME
+from syncova_project.instants import instant
+from syncova_project.rest import StrictSerializer
+
+
+class RegisterInput(StrictSerializer):
+    """The body of POST /repositories; the password is write-only and kept sealed."""
+
+    name = serializers.CharField(max_length=MAX_NAME)
+    location = serializers.CharField(max_length=4096, trim_whitespace=False)
+    password = serializers.CharField(max_length=4096, trim_whitespace=False, allow_blank=True, write_only=True)
+    worker_group = serializers.CharField(max_length=100, default="default")
+
+
+class RepositoryFilter(StrictSerializer):
+    """The query parameters of GET /repositories."""
+
+    search = serializers.CharField(max_length=200, required=False)
+
+
+def repository_json(repository: Repository) -> dict[str, Any]:
+    """Return a repository as the API shows it; cheap when its open freezes were loaded with it."""
+    refused = refusal(repository)
+    swapped = repository.observed_repository_id not in {None, repository.repository_id}
+    return {
+        "id": str(repository.id),
+        "name": repository.name,
+        "location": repository.location,
+        "worker_group": repository.worker_group,
+        "state": repository.state,
+        "state_code": repository.state_code,
+        "state_reason": repository.state_reason,
+        "repository_id": repository.repository_id,
+        "observed_repository_id": repository.observed_repository_id,
+        "swapped": swapped,
+        "accepts_backups": refused is None,
+        "refusal_code": refused.code if refused else None,
+        "refusal_reason": refused.reason if refused else None,
+        "freezes": [freeze_json(freeze) for freeze in open_freezes(repository)],
+        "max_concurrent_runs": repository.max_concurrent_runs,
+        "serial_gate": repository.serial_gate,
+        "created_at": instant(repository.created_at),
+    }
+
+
+def freeze_json(freeze: RepositoryFreeze) -> dict[str, Any]:
+    """Return one open row of the freeze journal."""
+    return {
+        "frozen_at": instant(freeze.frozen_at),
+        "frozen_by": freeze.frozen_by,
+        "reason": freeze.reason,
+        "run": str(freeze.run_id) if freeze.run_id else None,
+    }

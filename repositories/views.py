@@ -1,0 +1,46 @@
+"""The API of repositories: parse, call, serialize (E1, E7). Opens no repository and decides nothing."""
+
+import uuid
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from repositories.selectors import repositories_visible, repository_get
+from repositories.serializers import RegisterInput, RepositoryFilter, repository_json
+from repositories.services import repository_register
+from syncova_project import clock
+from syncova_project.access.scopes import Scope
+from syncova_project.rest import ApiView, Created, actor_of, create_once, read_input
+
+
+class RepositoriesView(ApiView):
+    """GET lists all repositories, without pages: an installation has a handful. POST registers one (202)."""
+
+    scopes = {"GET": (Scope.REPOSITORIES_READ,), "POST": (Scope.REPOSITORIES_WRITE,)}
+
+    def get(self, request: Request) -> Response:
+        """Return every repository, also those that take no backups, with the reason."""
+        search = read_input(RepositoryFilter, request.query_params).get("search", "")
+        found = repositories_visible().filter(name__icontains=search)
+        return Response({"repositories": [repository_json(repository) for repository in found]})
+
+    def post(self, request: Request) -> Response:
+        """Register a repository; a worker of its group opens it, and its state then says how that went."""
+        values = read_input(RegisterInput, request.data)
+        password = values.pop("password").encode()
+
+        def create() -> Created:
+            made = repository_register(password=password, actor=actor_of(request), now=clock.now(), **values)
+            return Created(202, repository_json(repository_get(made.id)), f"/api/v1/repositories/{made.id}")
+
+        return create_once(request, create)
+
+
+class RepositoryView(ApiView):
+    """GET shows one repository."""
+
+    scopes = {"GET": (Scope.REPOSITORIES_READ,)}
+
+    def get(self, request: Request, repository_id: uuid.UUID) -> Response:
+        """Return the repository, or 404."""
+        return Response(repository_json(repository_get(repository_id)))

@@ -1,0 +1,52 @@
+"""Bearer authentication: turns the Authorization header into a principal.
+
+Owns the header's form alone; which token it is, access.selectors says. The principal is no Django user: a token has
+rights of its own and never a person's session.
+"""
+
+from dataclasses import dataclass
+
+from rest_framework import exceptions
+from rest_framework.authentication import BaseAuthentication, get_authorization_header
+from rest_framework.request import Request
+
+from syncova_project import clock
+from syncova_project.access.models import ApiToken
+from syncova_project.access.selectors import token_find
+
+KEYWORD = b"bearer"
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who acts: `actor` is what the audit trail says, `scopes` are the rights held."""
+
+    actor: str
+    scopes: frozenset[str]
+    is_authenticated: bool = True
+
+    @classmethod
+    def of_token(cls, token: ApiToken) -> "Principal":
+        """Return the principal of a live token; the prefix tells two tokens of one name apart."""
+        return cls(actor=f"token:{token.name} ({token.prefix})", scopes=frozenset(token.scopes))
+
+
+class BearerAuthentication(BaseAuthentication):
+    """`Authorization: Bearer syncova_…`; no header at all is anonymous, a wrong one is 401."""
+
+    def authenticate(self, request: Request) -> tuple[Principal, ApiToken] | None:
+        """Return principal and token, None without a header; AuthenticationFailed for all that is not a live token."""
+        header = get_authorization_header(request)
+        if not header:
+            return None
+        keyword, _, text = header.partition(b" ")
+        token = None
+        if keyword.lower() == KEYWORD:
+            token = token_find(text=text.strip().decode("ascii", "replace"), now=clock.now())
+        if token is None:
+            raise exceptions.AuthenticationFailed("The token is not valid.")
+        return Principal.of_token(token), token
+
+    def authenticate_header(self, request: Request) -> str:
+        """Return the challenge of a 401."""
+        return "Bearer"

@@ -1,0 +1,129 @@
+"""The one shape of every error that leaves the server (E8): {"error": {"code", "message", "hint", "details"}}.
+
+Owns turning any exception into status, code and sentence. Nothing here quotes an exception that it does not know:
+an unexpected one is logged with its trace and answered as INTERNAL.
+"""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from django import db
+from django.core.exceptions import (
+    BadRequest,
+    PermissionDenied,
+    RequestDataTooBig,
+    SuspiciousOperation,
+    TooManyFieldsSent,
+    TooManyFilesSent,
+)
+from django.http import Http404
+from rest_framework import exceptions as rest
+
+from syncova_project.access.origin import current_origin
+from syncova_project.errors import SyncovaError
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorAnswer:
+    """One error as it is answered: HTTP status, stable code, sentence, next step, and values to act on."""
+
+    status: int
+    code: str
+    message: str
+    hint: str = ""
+    details: Mapping[str, object] = field(default_factory=dict)
+
+    def body(self) -> dict[str, object]:
+        """Return the JSON body."""
+        error = {"code": self.code, "message": self.message, "hint": self.hint, "details": dict(self.details)}
+        return {"error": error}
+
+
+NOT_FOUND = ErrorAnswer(404, "NOT_FOUND", "There is nothing at this address.", "The API begins at /api/v1/.")
+TOO_LARGE = ErrorAnswer(413, "REQUEST_TOO_LARGE", "The request's body is too large.")
+MALFORMED = ErrorAnswer(400, "MALFORMED_REQUEST", "The request cannot be read.")
+FORBIDDEN = ErrorAnswer(403, "PERMISSION_DENIED", "This request is not allowed.")
+UNAVAILABLE = ErrorAnswer(503, "UNAVAILABLE", "The database does not answer now.", "Try again in a few seconds.")
+
+# The first class that fits decides, so subclasses stand before their bases.
+KNOWN: tuple[tuple[type[Exception] | tuple[type[Exception], ...], ErrorAnswer], ...] = (
+    ((Http404, rest.NotFound), NOT_FOUND),
+    (
+        rest.NotAuthenticated,
+        ErrorAnswer(401, "UNAUTHENTICATED", "A token is needed.", "Send it as: Authorization: Bearer syncova_…"),
+    ),
+    (
+        rest.AuthenticationFailed,
+        ErrorAnswer(
+            401, "UNAUTHENTICATED", "The token is not valid.", "It is wrong, expired or revoked: get a new one."
+        ),
+    ),
+    ((PermissionDenied, rest.PermissionDenied), FORBIDDEN),
+    (
+        rest.UnsupportedMediaType,
+        ErrorAnswer(415, "UNSUPPORTED_MEDIA_TYPE", "The body is not JSON.", "Send Content-Type: application/json."),
+    ),
+    (
+        rest.NotAcceptable,
+        ErrorAnswer(406, "NOT_ACCEPTABLE", "Answers are JSON only.", "Send Accept: application/json or no Accept."),
+    ),
+    (rest.Throttled, ErrorAnswer(429, "THROTTLED", "Too many requests.", "Wait a little and try again.")),
+    ((RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent), TOO_LARGE),
+    (rest.ParseError, ErrorAnswer(400, "MALFORMED_REQUEST", "The body is not valid JSON.")),
+    ((SuspiciousOperation, BadRequest), MALFORMED),
+    ((db.OperationalError, db.InterfaceError), UNAVAILABLE),
+)
+
+
+def answer_to(error: Exception) -> ErrorAnswer:
+    """Return what to answer to any exception; logs it with its trace if it is not one that a client can cause."""
+    if isinstance(error, SyncovaError) and error.status < 500:
+        return ErrorAnswer(error.status, error.code, error.message, error.hint, error.details)
+    if isinstance(error, rest.ValidationError):
+        details = flat_details(error.detail)
+        names = ", ".join(name for name in details if name != "body")
+        message = f"Not acceptable: {names}." if names else "The request's content is not acceptable."
+        return ErrorAnswer(400, "VALIDATION_FAILED", message, "See details for each field.", details)
+    if isinstance(error, rest.MethodNotAllowed):
+        return ErrorAnswer(405, "METHOD_NOT_ALLOWED", "This address does not take this method.")
+    known = next((answer for kinds, answer in KNOWN if isinstance(error, kinds)), None)
+    if known is None or known.status >= 500:
+        log.error("A request failed (request %s).", current_origin().request_id, exc_info=error)
+    if isinstance(error, SyncovaError):
+        return ErrorAnswer(error.status, error.code, error.message, error.hint, error.details)
+    return known or internal()
+
+
+def internal() -> ErrorAnswer:
+    """Return the answer to an unexpected error: it names the request, so that the log's trace can be found."""
+    return ErrorAnswer(
+        500,
+        "INTERNAL",
+        "The server failed at this request.",
+        "The server's log has the reason under the request's id.",
+        {"request_id": current_origin().request_id},
+    )
+
+
+def flat_details(detail: object, name: str = "") -> dict[str, list[str]]:
+    """Map each field's name (`sources[0].path`) to its sentences, from DRF's nested lists and dictionaries."""
+    if isinstance(detail, Mapping):
+        parts = ((_joined(name, str(key)), value) for key, value in detail.items())
+    elif isinstance(detail, list) and any(isinstance(item, Mapping | list) for item in detail):
+        parts = ((f"{name}[{position}]", item) for position, item in enumerate(detail) if item)
+    else:
+        return {name or "body": [str(item) for item in (detail if isinstance(detail, list) else [detail])]}
+    found: dict[str, list[str]] = {}
+    for part, value in parts:
+        for key, sentences in flat_details(value, part).items():
+            found.setdefault(key, []).extend(sentences)
+    return found
+
+
+def _joined(name: str, key: str) -> str:
+    if key == "non_field_errors":
+        return name
+    return f"{name}.{key}" if name else key

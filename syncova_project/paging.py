@@ -1,0 +1,121 @@
+"""Pages by key: a cursor is the signed place after the last row of a page, never an offset.
+
+Owns the form of cursors and the closed lists of orderings. An ordering is one column and the id, so that each is
+one index; a cursor made for another ordering or other filters is refused.
+"""
+
+import datetime as dt
+import hashlib
+import json
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, TypeVar
+
+from django.core import signing
+from django.db.models import Model, Q, QuerySet
+
+from syncova_project.errors import ValidationFailedError
+
+SALT = "syncova.cursor.1"
+DEFAULT_LIMIT, MAX_LIMIT = 50, 200
+Filters = Mapping[str, object]
+Row = TypeVar("Row", bound=Model)
+
+
+class CursorRefusedError(ValidationFailedError):
+    """The cursor was not made by this server for this list."""
+
+    code: ClassVar[str] = "CURSOR_REFUSED"
+
+
+@dataclass(frozen=True, slots=True)
+class Ordering:
+    """One order of a list: by `column` (or by id alone when empty), then by id; both in the same direction.
+
+    `column` has to be an attribute of each row and never null; ids are time-ordered, so ordering by id is by creation.
+    """
+
+    name: str
+    column: str = ""
+    descending: bool = False
+
+    def terms(self) -> list[str]:
+        """Return the terms for `order_by`."""
+        sign = "-" if self.descending else ""
+        return [f"{sign}{column}" for column in (self.column, "id") if column]
+
+
+@dataclass(frozen=True, slots=True)
+class PageRequest:
+    """Which page is wanted: its order, the filters in force, the cursor of the page before (or "") and its size."""
+
+    ordering: Ordering
+    filters: Filters
+    cursor: str = ""
+    limit: int = DEFAULT_LIMIT
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[Row]):
+    """One page of rows, and the cursor of the next one (None at the end)."""
+
+    rows: list[Row]
+    next_cursor: str | None
+
+
+def read_page(rows: QuerySet[Row], wanted: PageRequest) -> Page[Row]:
+    """Return the wanted page; reads one row more than it shows to know whether there is a next one."""
+    ordered = rows.order_by(*wanted.ordering.terms())
+    if wanted.cursor:
+        ordered = ordered.filter(_after(wanted))
+    found = list(ordered[: wanted.limit + 1])
+    shown = found[: wanted.limit]
+    more = len(found) > wanted.limit
+    return Page(shown, _cursor_after(shown[-1], wanted) if more else None)
+
+
+def _after(wanted: PageRequest) -> Q:
+    column_value, row_id = _opened(wanted)
+    direction = "lt" if wanted.ordering.descending else "gt"
+    later_id = Q(**{f"id__{direction}": row_id})
+    column = wanted.ordering.column
+    if not column:
+        return later_id
+    return Q(**{f"{column}__{direction}": column_value}) | (Q(**{column: column_value}) & later_id)
+
+
+def _cursor_after(row: Model, wanted: PageRequest) -> str:
+    column = wanted.ordering.column
+    value = getattr(row, column) if column else None
+    place = [_fingerprint(wanted), _written(value), str(row.pk)]
+    return signing.dumps(place, salt=SALT, compress=True)
+
+
+def _opened(wanted: PageRequest) -> tuple[Any, Any]:
+    refusal = CursorRefusedError(
+        "The cursor does not belong to this list.",
+        hint="Take next_cursor from the page before, with the same filters and ordering.",
+        details={"cursor": ["Not a cursor of this list."]},
+    )
+    try:
+        fingerprint, value, row_id = signing.loads(wanted.cursor, salt=SALT)
+    except (signing.BadSignature, ValueError, TypeError) as error:
+        raise refusal from error
+    if fingerprint != _fingerprint(wanted):
+        raise refusal
+    return _read(value), uuid.UUID(row_id)
+
+
+def _fingerprint(wanted: PageRequest) -> str:
+    filters = {name: str(value) for name, value in wanted.filters.items() if value is not None}
+    text = json.dumps([wanted.ordering.name, filters], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _written(value: object) -> object:
+    return {"at": value.isoformat()} if isinstance(value, dt.datetime) else value
+
+
+def _read(value: Any) -> Any:
+    return dt.datetime.fromisoformat(value["at"]) if isinstance(value, dict) else value

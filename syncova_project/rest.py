@@ -1,0 +1,145 @@
+"""What every API view is built on: JSON in and out, bearer tokens, scopes, the one error shape, strict fields.
+
+Owns the classes that views and serializers derive from and the project's error pages. No view sets its own parsers,
+renderers or handlers, so no endpoint can answer in another shape.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.views import defaults
+from rest_framework import serializers
+from rest_framework.parsers import JSONParser
+from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from syncova_project import clock
+from syncova_project.access.authentication import BearerAuthentication, Principal
+from syncova_project.access.idempotency import KeyedRequest, answer_once
+from syncova_project.access.permissions import HasScope
+from syncova_project.access.scopes import Scope
+from syncova_project.error_shape import FORBIDDEN, MALFORMED, NOT_FOUND, ErrorAnswer, answer_to, internal
+
+
+class ApiView(APIView):
+    """A view of the API; `scopes` names, per method, the rights of which one is needed (none: nobody gets in)."""
+
+    authentication_classes = [BearerAuthentication]
+    permission_classes = [HasScope]
+    parser_classes = [JSONParser]
+    renderer_classes = [JSONRenderer]
+    throttle_classes = []
+    scopes: ClassVar[Mapping[str, tuple[Scope, ...]]] = {}
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Check who asks; keep the raw body of a request with a key, which is part of what the key stands for."""
+        super().initial(request, *args, **kwargs)
+        if "Idempotency-Key" in request.headers:
+            _ = request._request.body
+
+    def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response]:
+        """Return the one handler, whatever the settings say."""
+        return exception_handler
+
+
+class StrictSerializer(serializers.Serializer[Any]):
+    """A serializer of input that refuses fields it does not know: a misspelled option is never ignored."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Return the validated values; unknown names are errors of their own fields."""
+        if isinstance(data, Mapping):
+            unknown = sorted(str(name) for name in set(data) - set(self.fields))
+            if unknown:
+                raise serializers.ValidationError({name: ["There is no such field."] for name in unknown[:20]})
+        return super().to_internal_value(data)
+
+
+def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
+    """Answer any exception of a view in the one shape."""
+    answer = answer_to(error)
+    response = Response(answer.body(), status=answer.status)
+    response.exception = True
+    header = getattr(error, "auth_header", None)
+    if header:
+        response["WWW-Authenticate"] = header
+    wait = getattr(error, "wait", None)
+    if wait:
+        response["Retry-After"] = str(int(wait) + 1)
+    return response
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """What a creating view answers: status, body, and the new thing's address."""
+
+    status: int
+    body: dict[str, Any]
+    location: str
+
+
+def create_once(request: Request, create: Callable[[], Created]) -> Response:
+    """Run `create`, or answer again what it answered to the same Idempotency-Key (E5)."""
+    key = request.headers.get("Idempotency-Key")
+    if key is None:
+        made = create()
+        return Response(made.body, status=made.status, headers={"Location": made.location})
+
+    def keep() -> tuple[int, Any]:
+        made = create()
+        return made.status, {"body": made.body, "location": made.location}
+
+    django_request = request._request
+    keyed = KeyedRequest(
+        request.user.actor, key, str(request.method), request.get_full_path(), bytes(django_request.body)
+    )
+    kept = answer_once(request=keyed, create=keep, now=clock.now())
+    headers = {"Location": kept.body["location"]}
+    if kept.replayed:
+        headers["Idempotency-Replayed"] = "true"
+    return Response(kept.body["body"], status=kept.status, headers=headers)
+
+
+def actor_of(request: Request) -> str:
+    """Return what the audit trail calls the caller."""
+    principal: Principal = request.user
+    return principal.actor
+
+
+def read_input(serializer: type[serializers.Serializer[Any]], data: Any) -> dict[str, Any]:
+    """Return the validated values of a body or of query parameters, or raise the validation error."""
+    reader = serializer(data=data)
+    reader.is_valid(raise_exception=True)
+    values: dict[str, Any] = reader.validated_data
+    return values
+
+
+def handler400(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answer what Django refuses before any view is chosen."""
+    return _json(MALFORMED)
+
+
+def handler403(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answer a refusal outside the API's views."""
+    return defaults.permission_denied(request, exception) if _is_page(request) else _json(FORBIDDEN)
+
+
+def handler404(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answer an address that does not exist."""
+    return defaults.page_not_found(request, exception) if _is_page(request) else _json(NOT_FOUND)
+
+
+def handler500(request: HttpRequest) -> HttpResponse:
+    """Answer a failure outside the API's views; Django has logged its trace."""
+    return defaults.server_error(request) if _is_page(request) else _json(internal())
+
+
+def _is_page(request: HttpRequest) -> bool:
+    return request.path.startswith("/admin/")
+
+
+def _json(answer: ErrorAnswer) -> JsonResponse:
+    return JsonResponse(answer.body(), status=answer.status)
