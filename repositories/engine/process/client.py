@@ -16,6 +16,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, cast
 
+import msgspec
+
 from repositories.engine.process import protocol
 from repositories.engine.process.protocol import ErrorInfo, Event, Failed, Request
 
@@ -54,7 +56,7 @@ class EngineProcess:
         ]
         for thread in self._threads:
             thread.start()
-        self._send(request)
+        self._send(msgspec.structs.replace(request, parent_pid=os.getpid()))
 
     @property
     def pid(self) -> int:

@@ -84,11 +84,11 @@ class CheckOrder(Struct, frozen=True, kw_only=True):
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """The first line on stdin."""
+    """The first line on stdin; EngineProcess fills in `parent_pid`."""
 
     operation: Operation
-    parent_pid: int
     repository: RepositoryAccess
+    parent_pid: int = 0
     v: int = VERSION
     run: RunReference | None = None
     controller: ControllerReference | None = None

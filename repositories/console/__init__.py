@@ -1,0 +1,1 @@
+"""What all command-line programs share: options, output, exit codes, passwords, progress. No Django."""

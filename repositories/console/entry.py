@@ -1,0 +1,119 @@
+"""The edge of every command-line program: parses, runs, and turns every end into an exit code and one message.
+
+Owns signals, broken pipes and the last resort for defects. Knows no command.
+"""
+
+import contextlib
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Iterator, Sequence
+from types import FrameType
+from typing import NoReturn
+
+import typer
+from typer.exceptions import Abort, TyperException
+
+from repositories.console import exits
+from repositories.console.failures import Failure, Interrupted, describe, interruption
+from repositories.console.terminal import Terminal
+from repositories.console.version import VERSION
+from syncova_project import env
+
+
+def new_program(name: str, help_text: str) -> typer.Typer:
+    """Return an empty program with --version; no foreign markup anywhere, help in plain text."""
+    app = typer.Typer(name=name, help=help_text, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+    @app.callback()
+    def program(
+        version: bool = typer.Option(False, "--version", help="Print the version and exit."),  # noqa: FBT001, FBT003
+    ) -> None:
+        if version:
+            sys.stdout.write(f"{name} {VERSION}\n")
+            raise typer.Exit(exits.DONE)
+
+    return app
+
+
+def run(app: typer.Typer, name: str, arguments: Sequence[str] | None = None) -> int:
+    """Run the program with `arguments` (those of this process by default) and return its exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    terminal = terminal_for(words)
+    with _signals_as_exceptions():
+        try:
+            env.process_environment().refuse_unknown()
+            code = _call(app, name, words)
+            terminal.flush()
+        except BrokenPipeError:
+            return _reader_is_gone()
+        except Interrupted as interrupted:
+            return _fail(terminal, interruption(interrupted))
+        except Exception as error:  # noqa: BLE001  (the process edge: one line instead of a traceback)
+            return _fail(terminal, _failure(error, terminal))
+    return code
+
+
+def terminal_for(words: Sequence[str]) -> Terminal:
+    """Return the terminal that failures before and after parsing go to: --json counts wherever it stands."""
+    own = list(words[: words.index("--")]) if "--" in words else list(words)
+    return Terminal(
+        json="--json" in own,
+        verbose="-v" in own or "--verbose" in own,
+        color=not env.foreign("NO_COLOR"),
+    )
+
+
+def _call(app: typer.Typer, name: str, words: list[str]) -> int:
+    result = typer.main.get_command(app).main(args=words, prog_name=name, standalone_mode=False)
+    return result if isinstance(result, int) else exits.DONE
+
+
+def _failure(error: Exception, terminal: Terminal) -> Failure:
+    if isinstance(error, TyperException):
+        return Failure("USAGE", error.format_message().strip(), _usage_hint(error), error.exit_code)
+    if isinstance(error, Abort):
+        return Failure("INTERRUPTED", "the question was not answered", "run it again", exits.INTERRUPTED)
+    known = describe(error)
+    if known is not None:
+        return known
+    if terminal.verbose:
+        traceback.print_exc(file=sys.stderr)
+    return Failure("INTERNAL", f"{type(error).__name__}: {error}", "run it with -v and report what it prints")
+
+
+def _usage_hint(error: TyperException) -> str:
+    context = getattr(error, "ctx", None)
+    return f"see {context.command_path} --help" if context is not None else "see --help"
+
+
+def _fail(terminal: Terminal, failure: Failure) -> int:
+    try:
+        terminal.failure(failure)
+        terminal.flush()
+    except BrokenPipeError:
+        return _reader_is_gone(failure.exit_code)
+    return failure.exit_code
+
+
+def _reader_is_gone(code: int = exits.FAILED) -> int:
+    # The interpreter flushes stdout once more at its end and would print a traceback then.
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return code
+
+
+@contextlib.contextmanager
+def _signals_as_exceptions() -> Iterator[None]:
+    codes = {signal.SIGINT: exits.INTERRUPTED, signal.SIGTERM: exits.TERMINATED, signal.SIGHUP: exits.TERMINATED}
+
+    def interrupt(number: int, _frame: FrameType | None) -> NoReturn:
+        raise Interrupted(codes[signal.Signals(number)])
+
+    before = {number: signal.signal(number, interrupt) for number in codes}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,117 @@
+"""Where a password comes from: a file, a program, the environment, or a question on a terminal.
+
+Never an argument, never shown, never logged. Owns reading it; keeps nothing.
+"""
+
+import getpass
+import os
+import shlex
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+from repositories.console.failures import CommandError, PasswordMissingError, PasswordUnreadableError
+from repositories.console.options import AccessOptions
+from repositories.console.terminal import Terminal
+from repositories.engine.display import show_text
+from syncova_project import env
+
+VARIABLE = "SYNCOVA_REPOSITORY_PASSWORD"
+_LIMIT = 65_536
+_HINT = f"give --password-file, --password-command, {VARIABLE} or {VARIABLE}_FILE, or run it on a terminal"
+
+
+def read_password(options: AccessOptions, terminal: Terminal) -> str:
+    """Return the secret that opens a repository; empty only with --insecure-no-password.
+
+    Raises PasswordMissingError when there is none and no terminal to ask on, PasswordUnreadableError when the
+    named source gives none.
+    """
+    given = _given(options, terminal)
+    if given is not None:
+        return given
+    _need_terminal()
+    return _refuse_empty(getpass.getpass("Password or recovery code: "), "what was typed")
+
+
+def read_new_password(options: AccessOptions, terminal: Terminal) -> str:
+    """Return the password of a repository that is about to be made; asks twice on a terminal."""
+    given = _given(options, terminal)
+    if given is not None:
+        return given
+    _need_terminal()
+    password = _refuse_empty(getpass.getpass("New password: "), "what was typed")
+    if getpass.getpass("The same again: ") != password:
+        raise CommandError("the two passwords differ", hint="run the command again")
+    return password
+
+
+def _given(options: AccessOptions, terminal: Terminal) -> str | None:
+    ways = [options.password_file is not None, options.password_command is not None, options.insecure_no_password]
+    if sum(ways) > 1:
+        raise CommandError(
+            "--password-file, --password-command and --insecure-no-password exclude each other", hint="give one"
+        )
+    if options.insecure_no_password:
+        terminal.warning("this repository is not secret: its password is empty and published")
+        return ""
+    if options.password_file is not None:
+        return _from_file(options.password_file, terminal)
+    if options.password_command is not None:
+        return _from_command(options.password_command)
+    value = env.text(VARIABLE)
+    return None if value is None else _refuse_empty(_first_line(value.encode(), VARIABLE), VARIABLE)
+
+
+def _from_file(name: str, terminal: Terminal) -> str:
+    try:
+        with Path(name).open("rb") as file:
+            content = file.read(_LIMIT + 1)
+            mode = os.fstat(file.fileno()).st_mode
+    except OSError as error:
+        raise PasswordUnreadableError(
+            f"the password file {show_text(name)} cannot be read: {error.strerror}", hint="check --password-file"
+        ) from error
+    if stat.S_ISREG(mode) and mode & 0o077:
+        terminal.warning(f"the password file {show_text(name)} may be read by other users: chmod 600 it")
+    return _refuse_empty(_first_line(content, f"the password file {show_text(name)}"), "the password file")
+
+
+def _from_command(command: str) -> str:
+    try:
+        words = shlex.split(command)
+        finished = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True)
+    except (ValueError, IndexError, OSError, subprocess.CalledProcessError) as error:
+        raise PasswordUnreadableError(
+            f"the password command failed: {_reason(error)}", hint="check --password-command"
+        ) from error
+    return _refuse_empty(_first_line(finished.stdout, "the password command"), "the password command's output")
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, subprocess.CalledProcessError):
+        return f"it ended with {error.returncode}"
+    if isinstance(error, OSError):
+        return error.strerror or "it cannot be started"
+    return "it names no program"
+
+
+def _first_line(content: bytes, what: str) -> str:
+    if len(content) > _LIMIT:
+        raise PasswordUnreadableError(f"{what} holds more than {_LIMIT} bytes", hint="that is no password")
+    try:
+        return content.partition(b"\n")[0].rstrip(b"\r").decode("utf-8")
+    except UnicodeDecodeError:
+        raise PasswordUnreadableError(f"{what} is not UTF-8 text", hint="save the password as UTF-8") from None
+
+
+def _refuse_empty(password: str, what: str) -> str:
+    if not password:
+        raise PasswordUnreadableError(f"{what} is empty", hint="an empty password needs --insecure-no-password")
+    return password
+
+
+def _need_terminal() -> None:
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise PasswordMissingError("no password was given and there is no terminal to ask on", hint=_HINT)

@@ -1,0 +1,77 @@
+"""From options to a repository: which location, which secret, and opening it in this process.
+
+Owns the rule that -r or SYNCOVA_REPOSITORY replaces LOCATION. Long operations don't open it here: they hand
+the same access to an engine child.
+"""
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from repositories.console.failures import CommandError, LocationMissingError
+from repositories.console.options import AccessOptions
+from repositories.console.passwords import read_password
+from repositories.console.terminal import Terminal
+from repositories.engine.display import show_text
+from repositories.engine.process.protocol import RepositoryAccess
+from syncova_project import env
+
+if TYPE_CHECKING:
+    from repositories.engine.repository import Repository
+
+VARIABLE = "SYNCOVA_REPOSITORY"
+
+
+def split_location(words: Sequence[str], options: AccessOptions, most: int = 0) -> tuple[str, list[str]]:
+    """Return the location and the arguments that are left of `words` (at most `most` follow a LOCATION).
+
+    With -r all words are arguments; with SYNCOVA_REPOSITORY too, unless there is one word too many for that.
+    """
+    named = options.repository
+    if named is None and len(words) <= most:
+        named = env.text(VARIABLE)
+    if named is not None:
+        return resolve(named), list(words)
+    if not words:
+        raise LocationMissingError(
+            "no repository is named", hint=f"give its LOCATION, or -r LOCATION, or set {VARIABLE}"
+        )
+    return resolve(words[0]), list(words[1:])
+
+
+def resolve(location: str) -> str:
+    """Return `location` so that it means the same in every process: local paths absolute."""
+    try:
+        location.encode("utf-8")
+    except UnicodeEncodeError:
+        raise CommandError(
+            f"the location {show_text(location)} is not UTF-8", hint="a repository's path must be UTF-8 text"
+        ) from None
+    if not location:
+        raise LocationMissingError("the repository's location is empty", hint=f"check -r or {VARIABLE}")
+    return location if "://" in location else os.path.abspath(location)
+
+
+def access(location: str, options: AccessOptions, terminal: Terminal) -> RepositoryAccess:
+    """Return what opens the repository, the password read but nothing tried yet."""
+    return RepositoryAccess(location=location, password=read_password(options, terminal), cache_dir=cache_directory())
+
+
+def open_here(location: str, options: AccessOptions, terminal: Terminal) -> "Repository":
+    """Open the repository in this process, for commands that only look."""
+    # Heavy; a wrong option should not wait for it.
+    from repositories.engine.process.opening import open_for
+
+    return open_for(access(location, options, terminal))
+
+
+def cache_directory() -> str | None:
+    """Return the directory of the engine's caches, or None where this user has no home."""
+    chosen = env.text("SYNCOVA_CACHE_DIR")
+    if chosen is not None:
+        return chosen
+    base = env.foreign("XDG_CACHE_HOME") or ""
+    if base.startswith("/"):
+        return os.path.join(base, "syncova")
+    home = env.foreign("HOME") or ""
+    return os.path.join(home, ".cache", "syncova") if home.startswith("/") else None

@@ -1,0 +1,101 @@
+"""Where a command writes: results to stdout, everything else to stderr, and with --json exactly one object.
+
+Owns both streams for the whole command. Text handed to it is plain: foreign names must already be shown text
+(repositories.engine.display); nothing here reads markup.
+"""
+
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Any, TextIO
+
+import msgspec
+
+from repositories.console.failures import Failure
+from repositories.engine.display import show_text
+
+_RED, _YELLOW, _PLAIN = "\x1b[1;31m", "\x1b[33m", "\x1b[0m"
+
+
+class Terminal:
+    """The command's two streams. `quiet` hides notes, `verbose` shows details; results and errors always show."""
+
+    def __init__(self, *, json: bool = False, quiet: bool = False, verbose: bool = False, color: bool = True) -> None:
+        self.json = json
+        self.quiet = quiet
+        self.verbose = verbose
+        self.color = color
+        # A terminal that cannot show a character gets its escape, never a traceback.
+        for stream in (sys.stdout, sys.stderr):
+            _soften(stream)
+
+    @property
+    def has_screen(self) -> bool:
+        """Whether stderr is a terminal that a person may be looking at."""
+        return sys.stderr.isatty()
+
+    def line(self, text: str = "") -> None:
+        """Print one line of the result (nothing with --json)."""
+        if not self.json:
+            sys.stdout.write(text + "\n")
+
+    def table(self, rows: Iterable[tuple[str, str]]) -> None:
+        """Print names and values in two columns."""
+        pairs = list(rows)
+        width = max((len(name) for name, _ in pairs), default=0)
+        for name, value in pairs:
+            self.line(f"{name:<{width}}  {value}")
+
+    def document(self, value: Mapping[str, Any]) -> None:
+        """Print the one object of --json (nothing without it)."""
+        if self.json:
+            _write_bytes(msgspec.json.encode(value) + b"\n")
+
+    def raw(self, data: bytes) -> None:
+        """Print a part of the one object that is too large to be held at once."""
+        _write_bytes(data)
+
+    def note(self, text: str) -> None:
+        """Tell something by the way, on stderr."""
+        if not self.quiet:
+            self._tell(text)
+
+    def detail(self, text: str) -> None:
+        """Tell what only -v shows, on stderr."""
+        if self.verbose:
+            self._tell(text)
+
+    def warning(self, text: str) -> None:
+        """Tell a warning, on stderr, also with -q."""
+        self._tell(f"{self._paint(_YELLOW, 'warning:')} {text}")
+
+    def failure(self, failure: Failure) -> None:
+        """Tell why the command failed: one line and a hint on stderr, with --json also the one object on stdout."""
+        self._tell(f"{self._paint(_RED, 'error:')} {show_text(failure.message)}")
+        if failure.hint:
+            self._tell(f"hint: {show_text(failure.hint)}")
+        error = {"code": failure.code, "message": failure.message, "hint": failure.hint}
+        self.document({"error": error})
+
+    def flush(self) -> None:
+        """Write out what is buffered; raises BrokenPipeError here rather than at the interpreter's end."""
+        sys.stdout.flush()
+        sys.stderr.flush()
+
+    def _paint(self, color: str, text: str) -> str:
+        return f"{color}{text}{_PLAIN}" if self.color and self.has_screen else text
+
+    def _tell(self, text: str) -> None:
+        sys.stderr.write(text + "\n")
+        sys.stderr.flush()
+
+
+def _write_bytes(data: bytes) -> None:
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def _soften(stream: TextIO) -> None:
+    reconfigure = getattr(stream, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="backslashreplace")

@@ -1,0 +1,55 @@
+"""Turns a verb (its options as a dataclass, its function) into a command of a typer program.
+
+Owns the joining alone: options are plain typed values everywhere else, and a function never takes twenty arguments.
+"""
+
+import dataclasses
+import inspect
+import typing
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
+
+import typer
+
+from repositories.console.options import OutputOptions
+
+Options = TypeVar("Options", bound=OutputOptions)
+
+
+def add_verb(app: typer.Typer, verb: Any, program: str) -> None:
+    """Add the verb of one module (NAME, HELP, EXAMPLES, Options, run) to `app`."""
+    app.command(verb.NAME, help=verb.HELP, epilog=_epilog(program, verb.EXAMPLES))(command(verb.Options, verb.run))
+
+
+def command(options: type[Options], function: Callable[[Options], int]) -> Callable[..., int]:
+    """Return a function with one keyword parameter per field of `options`, which calls `function`."""
+
+    def call(**values: Any) -> int:
+        return function(options(**{name: _frozen(value) for name, value in values.items()}))
+
+    hints = typing.get_type_hints(options, include_extras=True)
+    parameters = [_parameter(field, hints[field.name]) for field in dataclasses.fields(options)]
+    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return call
+
+
+def _parameter(field: "dataclasses.Field[Any]", hint: Any) -> inspect.Parameter:
+    default: Any = inspect.Parameter.empty if field.default is dataclasses.MISSING else field.default
+    kind, *marks = typing.get_args(hint)
+    if typing.get_origin(kind) is tuple:
+        # The library reads a tuple as a fixed number of values; ours are as many as were given.
+        kind = list[str]
+        default = list(default) if isinstance(default, tuple) else default
+    return inspect.Parameter(
+        field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, *marks]
+    )
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _epilog(program: str, examples: tuple[str, ...]) -> str:
+    # \b keeps the formatter from folding the lines into one paragraph.
+    return "\b\nExamples:\n" + "\n".join(f"  {program} {example}" for example in examples)

@@ -1,0 +1,50 @@
+"""`python -m repositories.engine.process`: the engine child. Reads one request, tells events, exits.
+
+Owns the order of the first steps: ties to the parent, guardian, pipes, request; only then the heavy imports.
+"""
+
+import faulthandler
+import os
+import signal
+import sys
+
+from repositories.engine.process import guard
+
+
+def main() -> int:
+    """Run the one request on stdin; return the exit code that the protocol promises."""
+    faulthandler.enable()
+    guard.die_with_parent()
+    guardian = guard.Guardian(0)
+    try:
+        return _serve()
+    finally:
+        guardian.stop()
+
+
+def _serve() -> int:
+    # Imported late: the guardian must be forked first and stay small.
+    from repositories.engine.process import channel, protocol
+
+    pipes = channel.claim_pipes()
+    signal.signal(signal.SIGTERM, lambda *_: pipes.cancel())
+    signal.signal(signal.SIGINT, lambda *_: pipes.cancel())
+    try:
+        request = pipes.read_request()
+    except protocol.MalformedLineError as error:
+        detail = protocol.ErrorInfo(code="ENGINE_PROTOCOL", message=f"no request on stdin: {error}", exit_code=2)
+        pipes.send(protocol.Failed(error=detail))
+        return 2
+    if os.getppid() != request.parent_pid:
+        # The parent died before the kernel knew whom to watch.
+        return 1
+    from repositories.engine.process import runner
+
+    return runner.run(request, pipes)
+
+
+if __name__ == "__main__":
+    code = main()
+    sys.stderr.flush()
+    # Everything is closed by now; a reader thread may still sit on stdin and must not hold up the end.
+    os._exit(code)

@@ -1,0 +1,101 @@
+"""The child's end of the pipes: events out, commands in, and the question whether to stop.
+
+Owns stdin and stdout from the first line on. Must not know what an operation does.
+"""
+
+import contextlib
+import os
+import queue
+import threading
+from typing import BinaryIO
+
+from repositories.engine.errors import LeaseLostError, OperationCancelledError
+from repositories.engine.process import protocol
+from repositories.engine.process.protocol import Event, Request
+
+_LOOK_SECONDS = 0.2
+
+
+class Channel:
+    """Threads: `send` and `cancelled` may be called from any; `confirm` by one at a time.
+
+    Cancelled is for good: by a command, by a signal, by the end of stdin (the parent is gone).
+    """
+
+    def __init__(self, commands: BinaryIO, events: BinaryIO) -> None:
+        self._commands = commands
+        self._events = events
+        self._send_lock = threading.Lock()
+        self._answers: queue.SimpleQueue[protocol.ConfirmAnswer] = queue.SimpleQueue()
+        self._confirms = 0
+        # A plain flag and no Event: a signal handler may set it while this very thread holds an Event's lock.
+        self._cancelled = False
+
+    def read_request(self) -> Request:
+        """Read the first line, then listen for commands on a thread of its own. Raises MalformedLineError."""
+        request = protocol.decode_request(self._commands.readline())
+        threading.Thread(target=self._listen, daemon=True).start()
+        return request
+
+    def send(self, event: Event) -> None:
+        """Write one event; with no one left to read it, stop."""
+        line = protocol.encode_line(event)
+        with self._send_lock:
+            try:
+                self._events.write(line)
+                self._events.flush()
+            except BrokenPipeError:
+                self._cancelled = True
+
+    def cancel(self) -> None:
+        """Ask the operation to stop; safe in a signal handler."""
+        self._cancelled = True
+
+    def cancelled(self) -> bool:
+        """Return whether to stop."""
+        return self._cancelled
+
+    def confirm(self, source: str) -> None:
+        """Ask whether the lease still holds, and wait for the answer as long as it takes.
+
+        Raises LeaseLostError when it does not, OperationCancelledError when the wait was cancelled.
+        """
+        self._confirms += 1
+        self.send(protocol.ConfirmWanted(id=self._confirms, source=source))
+        if not self._answer(self._confirms).ok:
+            raise LeaseLostError(
+                "the run no longer holds its lease, so nothing was committed",
+                hint="another process has taken over or closed this run",
+            )
+
+    def _answer(self, confirm_id: int) -> protocol.ConfirmAnswer:
+        while not self._cancelled:
+            with contextlib.suppress(queue.Empty):
+                answer = self._answers.get(timeout=_LOOK_SECONDS)
+                if answer.id == confirm_id:
+                    return answer
+        raise OperationCancelledError("cancelled while waiting for the confirmation", hint="nothing was committed")
+
+    def _listen(self) -> None:
+        for line in self._commands:
+            try:
+                command = protocol.decode_command(line)
+            except protocol.MalformedLineError:
+                self.send(protocol.Log(level="warning", message="a line on stdin was no command"))
+                continue
+            if isinstance(command, protocol.ConfirmAnswer):
+                self._answers.put(command)
+            else:
+                self._cancelled = True
+        self._cancelled = True
+
+
+def claim_pipes() -> Channel:
+    """Take stdin and stdout for the protocol; whatever else prints from now on goes to stderr."""
+    events = os.fdopen(os.dup(1), "wb")
+    commands = os.fdopen(os.dup(0), "rb")
+    os.dup2(2, 1)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    return Channel(commands, events)

@@ -1,0 +1,65 @@
+"""The child's one run: picks the operation, and turns whatever ends it into the last event and an exit code.
+
+The process edge: the only place of the engine that may catch everything.
+"""
+
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+from repositories.engine.errors import EngineError
+from repositories.engine.process import backup_operation, protocol, read_operations
+from repositories.engine.process.channel import Channel
+from repositories.engine.process.protocol import ErrorInfo, Failed, Finished, Request
+
+OPERATIONS: dict[str, Callable[[Request, Channel], dict[str, Any]]] = {
+    "backup": backup_operation.back_up_sources,
+    "restore": read_operations.restore_backup,
+    "check": read_operations.check_repository,
+    "info": read_operations.tell_info,
+    "list": read_operations.tell_backups,
+}
+
+
+def run(request: Request, channel: Channel) -> int:
+    """Carry out `request` and send the last event; return the process's exit code."""
+    try:
+        if request.v != protocol.VERSION:
+            raise _unknown_version(request.v)
+        result = OPERATIONS[request.operation](request, channel)
+    except EngineError as error:
+        channel.send(Failed(error=error_info(error)))
+        return error.exit_code
+    except Exception as error:  # noqa: BLE001  (the process edge: the parent must hear of a defect too)
+        traceback.print_exc(file=sys.stderr)
+        channel.send(Failed(error=_defect(error)))
+        return 1
+    channel.send(Finished(result=result))
+    return 0
+
+
+def error_info(error: EngineError) -> ErrorInfo:
+    """Return an engine error as data."""
+    return ErrorInfo(
+        code=error.code,
+        message=error.message,
+        hint=error.hint,
+        failure_class=error.failure_class,
+        exit_code=error.exit_code,
+    )
+
+
+def _defect(error: Exception) -> ErrorInfo:
+    return ErrorInfo(
+        code="INTERNAL",
+        message=f"the engine has a defect or met something unforeseen: {type(error).__name__}: {error}",
+        hint="the traceback is in the log; please report it",
+    )
+
+
+def _unknown_version(version: int) -> EngineError:
+    return EngineError(
+        f"this engine speaks version {protocol.VERSION} of its protocol, not {version}",
+        hint="restart the worker or the agent after an update",
+    )
