@@ -1,0 +1,63 @@
+"""The errors of jobs and runs: stable codes with a sentence and a next step (E2, E8)."""
+
+from syncova_project.errors import ConflictError, NotFoundError, ValidationFailedError
+
+
+class JobNotFoundError(NotFoundError):
+    """No such job, or it is deleted."""
+
+    code = "JOB_NOT_FOUND"
+
+
+class RunNotFoundError(NotFoundError):
+    """No such run."""
+
+    code = "RUN_NOT_FOUND"
+
+
+class JobPausedError(ConflictError):
+    """A paused job is not run behind the operator's back."""
+
+    code = "JOB_PAUSED"
+
+
+class JobActiveError(ConflictError):
+    """The job already has a queued or running run; `details` has its id and why it waits."""
+
+    code = "JOB_ACTIVE"
+
+
+class JobNameTakenError(ConflictError):
+    """Another job that is not deleted has this name, whatever its case."""
+
+    code = "JOB_NAME_TAKEN"
+
+
+class JobNeededError(ConflictError):
+    """Other jobs depend on this one; `details` names them."""
+
+    code = "JOB_NEEDED"
+
+
+class RunFinishedError(ConflictError):
+    """The run has ended; an end is final."""
+
+    code = "RUN_FINISHED"
+
+
+class UpkeepActiveError(ConflictError):
+    """The repository already has an active run of this kind."""
+
+    code = "UPKEEP_ACTIVE"
+
+
+class RepositoryNotReadyError(ConflictError):
+    """The repository takes no backups now; the message says why (E7)."""
+
+    code = "REPOSITORY_NOT_READY"
+
+
+class SourceNotAllowedError(ValidationFailedError):
+    """The path lies outside the runner's source roots, or holds Syncova's own data."""
+
+    code = "SOURCE_NOT_ALLOWED"

@@ -1,0 +1,98 @@
+"""Writes of task runs: made at admission, told by the executor under the run's fence, closed with the run.
+
+Owns the rows of `task_runs`. Every write of an executor asks in the same statement whether the run is still its own.
+"""
+
+import datetime as dt
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from django.db.models import F, QuerySet
+from django.db.models.functions import Coalesce, Greatest
+
+from jobs.executors import SourceResult
+from jobs.identifiers import new_id
+from jobs.models import TaskRun
+from jobs.states import OPEN_TASK_STATES, FailureClass, RunState, TaskState
+from jobs.verdict import Verdict
+
+
+def create(run_id: uuid.UUID, source_ids: Iterable[uuid.UUID], *, now: dt.datetime) -> None:
+    """Make one pending task run for each source, in order; those of an earlier admission are replaced."""
+    forget_pending(run_id)
+    TaskRun.objects.bulk_create(
+        TaskRun(id=new_id(now), run_id=run_id, source_id=source_id, position=position)
+        for position, source_id in enumerate(source_ids)
+    )
+
+
+def forget_pending(run_id: uuid.UUID) -> None:
+    """Drop what an admission made that nobody took: the next one pins its own revision."""
+    TaskRun.objects.filter(run_id=run_id, state=TaskState.PENDING).delete()
+
+
+def source_started(run_id: uuid.UUID, fence: int, task_run_id: uuid.UUID, *, now: dt.datetime) -> bool:
+    """Pending → running; False: the run is no longer this executor's."""
+    pending = _mine(run_id, fence).filter(id=task_run_id, state=TaskState.PENDING)
+    return bool(pending.update(state=TaskState.RUNNING, started_at=now))
+
+
+def source_finished(run_id: uuid.UUID, fence: int, result: SourceResult, *, now: dt.datetime) -> bool:
+    """Write one source's end and figures; False: the run is no longer this executor's, or the end was told before."""
+    open_rows = _mine(run_id, fence).filter(id=result.task_run_id, state__in=OPEN_TASK_STATES)
+    return bool(open_rows.update(**_columns(result, now)))
+
+
+def record(run_id: uuid.UUID, fence: int, results: Sequence[SourceResult], *, now: dt.datetime) -> None:
+    """Write the ends of all sources that were not told one by one."""
+    for result in results:
+        source_finished(run_id, fence, result, now=now)
+
+
+def close_open(run_id: uuid.UUID, verdict: Verdict, *, now: dt.datetime) -> None:
+    """End the task runs that are still open with their run, whose end has just been written."""
+    values: dict[str, Any] = {"state": TaskState.CANCELLED}
+    if verdict.state is not RunState.CANCELLED:
+        failure = verdict.failure
+        values = {
+            "state": TaskState.FAILED,
+            "failure_class": failure.failure_class if failure else FailureClass.UNKNOWN,
+            "error_code": failure.code if failure else "SOURCE_NOT_REPORTED",
+            "error_message": failure.message if failure else "",
+            "error_hint": failure.hint if failure else "",
+        }
+    ended = Greatest(now, Coalesce(F("started_at"), now))
+    TaskRun.objects.filter(run_id=run_id, state__in=OPEN_TASK_STATES).update(finished_at=ended, **values)
+
+
+def _mine(run_id: uuid.UUID, fence: int) -> QuerySet[TaskRun]:
+    return TaskRun.objects.filter(run_id=run_id, run__fence=fence, run__state=RunState.RUNNING)
+
+
+def _columns(result: SourceResult, now: dt.datetime) -> dict[str, Any]:
+    values: dict[str, Any] = {
+        "state": _state(result),
+        "started_at": Coalesce(F("started_at"), now),
+        "finished_at": Greatest(now, Coalesce(F("started_at"), now)),
+        "mode": result.mode or "",
+        "backup_id": result.backup_id,
+        "manifest_id": result.manifest_id,
+        "parent_backup_id": result.parent_backup_id,
+        "chain": result.chain,
+        "problems": [dict(problem) for problem in result.problems],
+        **asdict(result.figures),
+    }
+    if result.state == TaskState.FAILED and result.failure is not None:
+        failure = result.failure
+        values |= {"failure_class": failure.failure_class, "error_code": failure.code}
+        values |= {"error_message": failure.message, "error_hint": failure.hint}
+    return values
+
+
+def _state(result: SourceResult) -> TaskState:
+    """A source with skipped objects is never a success (D2)."""
+    if result.state == TaskState.SUCCEEDED and result.figures.skipped:
+        return TaskState.PARTIAL_FAILURE
+    return result.state

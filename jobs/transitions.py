@@ -1,0 +1,255 @@
+"""The one writer of `Run.state`: each move is a guarded UPDATE and its event row in one transaction.
+
+Owns every move of jobs.states.MOVES. False or None means that someone else won: the caller does nothing more.
+Locks in the order job, repository, run, as all of this app does. Policy (verdict, retries, gates) is decided
+elsewhere and handed in.
+"""
+
+import datetime as dt
+import random
+import uuid
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, Final
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models.functions import Greatest
+
+from jobs import task_runs
+from jobs.doorbell import request_pass
+from jobs.executors import Failure, Progress
+from jobs.identifiers import new_id
+from jobs.models import Job, Run, RunEvent
+from jobs.retries import RetryPolicy
+from jobs.states import CancelOrigin, FailureClass, HeldCode, RunKind, RunState
+from jobs.successors import EndedRun, NewRun, successor
+from jobs.verdict import Verdict
+from repositories.models import Repository, RepositoryFreeze
+
+# Kinds that a freeze lets start all the same: they write nothing that a later clean-up could miss.
+FREE_OF_FREEZE: Final = (RunKind.RESTORE, RunKind.CHECK, RunKind.DRILL)
+# A constant part of the admission and of the start: what reads "not frozen" and what starts are one statement (G2).
+_NOT_FROZEN: Final = Q(kind__in=FREE_OF_FREEZE) | ~Exists(
+    RepositoryFreeze.objects.filter(repository=OuterRef("repository"), cleared_at__isnull=True)
+)
+_NOT_HELD: Final[Mapping[str, Any]] = {"held_code": "", "held_subject": "", "held_since": None}
+_FIGURES: Final = ("files", "skipped", "warnings", "logical_bytes", "bytes_read", "bytes_stored")
+_jitter = random.SystemRandom()
+
+
+def enqueue(new: NewRun, *, now: dt.datetime) -> Run | None:
+    """Insert a waiting run with its event; None when a constraint on active runs or planned instants refuses it."""
+    run = Run(id=new_id(now), state=RunState.QUEUED, created_at=now, **asdict(new))
+    with transaction.atomic():
+        Run.objects.bulk_create([run], ignore_conflicts=True)
+        if not Run.objects.filter(id=run.id).exists():
+            return None
+        _event(run.id, "queued", now, to=RunState.QUEUED, actor=new.requested_by, parameters={"trigger": new.trigger})
+    request_pass()
+    return run
+
+
+def admit(run_id: uuid.UUID, fence: int, revision_id: int | None, *, now: dt.datetime) -> bool:
+    """Waiting → admitted under a new fence and with its revision pinned; False if it moved, or its medium froze."""
+    waiting = Run.objects.filter(
+        _NOT_FROZEN, id=run_id, state=RunState.QUEUED, admitted_at__isnull=True, cancel_requested_at__isnull=True
+    )
+    with transaction.atomic():
+        if not waiting.update(admitted_at=now, fence=fence, revision_id=revision_id, rings=0, **_NOT_HELD):
+            return False
+        _event(run_id, "admitted", now, fence=fence, to=RunState.QUEUED)
+    return True
+
+
+def withdraw(run_id: uuid.UUID, fence: int, *, now: dt.datetime) -> bool:
+    """Admitted → waiting: nobody started it in time, so its slot and its place in the limits are free again."""
+    admitted = Run.objects.filter(id=run_id, fence=fence, state=RunState.QUEUED, admitted_at__isnull=False)
+    with transaction.atomic():
+        if not admitted.update(admitted_at=None, held_code=HeldCode.NOT_TAKEN, held_subject="", held_since=now):
+            return False
+        task_runs.forget_pending(run_id)
+        _event(run_id, "withdrawn", now, fence=fence, to=RunState.QUEUED)
+    return True
+
+
+def start(run_id: uuid.UUID, fence: int, worker: str, *, now: dt.datetime) -> bool:
+    """Admitted → running; False if the fence is old, a cancel was asked for, or the repository is frozen.
+
+    The repository's row is locked first, as freezing does: after a freeze has answered, nothing starts.
+    """
+    admitted = Run.objects.filter(
+        _NOT_FROZEN,
+        id=run_id,
+        fence=fence,
+        state=RunState.QUEUED,
+        admitted_at__isnull=False,
+        cancel_requested_at__isnull=True,
+    )
+    with transaction.atomic():
+        repository = Run.objects.filter(id=run_id).values("repository_id")
+        Repository.objects.select_for_update(no_key=True).filter(id__in=repository).first()
+        if not admitted.update(state=RunState.RUNNING, started_at=now, heartbeat_at=now, worker=worker, **_NOT_HELD):
+            return False
+        _event(run_id, "started", now, fence=fence, origin=RunState.QUEUED, to=RunState.RUNNING, actor=worker)
+    return True
+
+
+def heartbeat(run_id: uuid.UUID, fence: int, progress: Progress | None, *, now: dt.datetime) -> bool:
+    """Give a running run's sign of life, with its progress; False: the lease is lost, write nothing more."""
+    values: dict[str, Any] = {"heartbeat_at": now}
+    if progress is not None:
+        values |= {"progress": asdict(progress), "progress_at": now}
+    return bool(_running(run_id, fence).update(**values))
+
+
+def confirm(run_id: uuid.UUID, fence: int, *, now: dt.datetime) -> bool:
+    """Say directly before a manifest is put that the fence still holds; False: commit nothing."""
+    return bool(_running(run_id, fence).update(heartbeat_at=now))
+
+
+def stalled(run_id: uuid.UUID, fence: int, seconds: int, *, now: dt.datetime) -> bool:
+    """Write that a running run has made no progress for `seconds`; it goes on."""
+    with transaction.atomic():
+        if not _running(run_id, fence).update(heartbeat_at=now):
+            return False
+        _event(run_id, "stalled", now, fence=fence, to=RunState.RUNNING, parameters={"seconds": seconds})
+    return True
+
+
+def finish(run_id: uuid.UUID, fence: int, verdict: Verdict, *, now: dt.datetime) -> bool:
+    """Running → its end, with the retry or requeue that follows, in one transaction; False: the lease is lost."""
+    with transaction.atomic():
+        job = _lock_job(run_id)
+        run = _running(run_id, fence).select_for_update(no_key=True).first()
+        return run is not None and _close(run, job, verdict, now=now, actor="")
+
+
+def orphan(run_id: uuid.UUID, fence: int, silent_since: dt.datetime, *, now: dt.datetime) -> bool:
+    """Running → failed (transient), or cancelled if that was asked for, when no sign of life came since then (A15)."""
+    with transaction.atomic():
+        job = _lock_job(run_id)
+        silent = _running(run_id, fence).filter(heartbeat_at__lt=silent_since)
+        run = silent.select_for_update(no_key=True).first()
+        return run is not None and _close(run, job, _lost(run), now=now, actor="reaper")
+
+
+def request_cancel(run_id: uuid.UUID, origin: CancelOrigin, actor: str, *, now: dt.datetime) -> RunState | None:
+    """Cancel a queued run at once, ask a running one to stop; return its state after that, None if it had ended.
+
+    Repeating is harmless; a person's cancel outweighs one by shutdown, so that the run is not queued again.
+    """
+    with transaction.atomic():
+        job = _lock_job(run_id)
+        run = Run.objects.select_for_update(no_key=True).filter(id=run_id).first()
+        if run is None or run.finished_at is not None:
+            return None
+        if run.state == RunState.QUEUED:
+            verdict = Verdict(RunState.CANCELLED, f"cancelled_{origin}", cancel_origin=origin)
+            _close(run, job, verdict, now=now, actor=actor)
+            return RunState.CANCELLED
+        if not run.cancel_origin or run.cancel_origin == CancelOrigin.SHUTDOWN:
+            running = Run.objects.filter(id=run_id, state=RunState.RUNNING, fence=run.fence)
+            running.update(cancel_requested_at=now, cancel_origin=origin, cancelled_by=actor)
+            _event(run_id, "cancel_requested", now, fence=run.fence, to=RunState.RUNNING, actor=actor)
+        return RunState.RUNNING
+
+
+def _running(run_id: uuid.UUID, fence: int) -> QuerySet[Run]:
+    return Run.objects.filter(id=run_id, fence=fence, state=RunState.RUNNING)
+
+
+def _lock_job(run_id: uuid.UUID) -> Job | None:
+    """Lock the job of a run before the run itself: claims, pauses and admissions lock in this order."""
+    job_id = Run.objects.filter(id=run_id).values("job_id")
+    return Job.objects.select_for_update(no_key=True).filter(id__in=job_id).first()
+
+
+def _lost(run: Run) -> Verdict:
+    if run.cancel_requested_at is not None:
+        return Verdict(RunState.CANCELLED, "worker_lost", cancel_origin=CancelOrigin(run.cancel_origin))
+    message = f"The worker {run.worker} gave no sign of life since {run.heartbeat_at:%Y-%m-%d %H:%M:%S} UTC."
+    failure = Failure("WORKER_LOST", message, FailureClass.TRANSIENT, hint="The run is tried again by its policy.")
+    return Verdict(RunState.FAILED, "worker_lost", failure=failure)
+
+
+def _close(run: Run, job: Job | None, verdict: Verdict, *, now: dt.datetime, actor: str) -> bool:
+    """Write the end of a locked run, of its open task runs and on its job, and queue what follows."""
+    still = Run.objects.filter(id=run.id, fence=run.fence, state=run.state, admitted_at=run.admitted_at)
+    # A host whose time was behind must not make the result unwritable: an end is never before its start.
+    ended = Greatest(now, "started_at") if run.started_at else now
+    if not still.update(state=verdict.state, finished_at=ended, **_NOT_HELD, **_told(run, verdict, now, actor)):
+        return False
+    task_runs.close_open(run.id, verdict, now=now)
+    _event(
+        run.id,
+        verdict.state,
+        now,
+        fence=run.fence,
+        origin=RunState(run.state),
+        to=verdict.state,
+        actor=actor,
+        parameters={"reason": verdict.reason_code, **verdict.reason_parameters},
+    )
+    if job is not None:
+        _follow(run, job, verdict, now)
+    request_pass()
+    return True
+
+
+def _told(run: Run, verdict: Verdict, now: dt.datetime, actor: str) -> dict[str, Any]:
+    """Return the columns of a verdict."""
+    told: dict[str, Any] = {name: getattr(verdict.figures, name) for name in _FIGURES}
+    told |= {"reason_code": verdict.reason_code, "reason_parameters": dict(verdict.reason_parameters)}
+    if verdict.failure is not None:
+        failure = verdict.failure
+        told |= {"failure_class": failure.failure_class, "error_code": failure.code}
+        told |= {"error_message": failure.message, "error_hint": failure.hint}
+    if verdict.cancel_origin is not None:
+        told |= {"cancel_origin": verdict.cancel_origin, "cancel_requested_at": run.cancel_requested_at or now}
+        told |= {"cancelled_by": run.cancelled_by or actor}
+    return told
+
+
+def _follow(run: Run, job: Job, verdict: Verdict, now: dt.datetime) -> None:
+    last: dict[str, Any] = {"last_run_id": run.id, "last_state": verdict.state, "last_finished_at": now}
+    if verdict.state is RunState.SUCCEEDED:
+        last["last_succeeded_at"] = now
+    Job.objects.filter(id=job.id).update(**last)
+    if job.deleted_at is not None or job.paused_at is not None:
+        return
+    policy = RetryPolicy(max_attempts=job.max_attempts)
+    following = successor(_ended(run), verdict, policy, now=now, jitter=_jitter.random())
+    if following is not None:
+        enqueue(following, now=now)
+
+
+def _ended(run: Run) -> EndedRun:
+    return EndedRun(
+        id=run.id,
+        root_run_id=run.root_run_id,
+        attempt=run.attempt,
+        requeues=run.requeues,
+        kind=RunKind(run.kind),
+        repository_id=run.repository_id,
+        runner_id=run.runner_id,
+        job_id=run.job_id,
+        schedule_id=run.schedule_id,
+        scheduled_for=run.scheduled_for,
+        priority=run.priority,
+        requested_by=run.requested_by,
+        parameters=run.parameters,
+    )
+
+
+def _event(run_id: uuid.UUID, code: str, now: dt.datetime, **told: Any) -> None:
+    RunEvent.objects.create(
+        run_id=run_id,
+        at=now,
+        code=code,
+        from_state=told.get("origin", ""),
+        to_state=told.get("to", ""),
+        fence=told.get("fence"),
+        actor=told.get("actor", ""),
+        parameters=told.get("parameters", {}),
+    )

@@ -1,0 +1,124 @@
+"""The verdict over a run (A6, A11): cancelled > executor's error > skipped objects > success. Pure.
+
+Owns the order and the failure class of "all sources failed". Must not write: jobs.conclusion does.
+"""
+
+import uuid
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Final
+
+from jobs.executors import NO_FIGURES, ExecutionResult, Failure, Figures, SourceResult
+from jobs.retries import is_retryable
+from jobs.states import CancelOrigin, FailureClass, RunState, TaskState
+
+GRAVE: Final = (FailureClass.SECURITY, FailureClass.INTEGRITY)
+_INCOMPLETE = Failure(
+    "SOURCE_NOT_REPORTED", "The executor returned no backup for this source.", FailureClass.UNKNOWN, hint=""
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How a run ended and why; `reason_code` and parameters are stored, the sentence is made when read."""
+
+    state: RunState
+    reason_code: str
+    reason_parameters: Mapping[str, Any] = field(default_factory=dict)
+    failure: Failure | None = None
+    cancel_origin: CancelOrigin | None = None
+    figures: Figures = NO_FIGURES
+
+
+def decide(result: ExecutionResult, expected: Sequence[uuid.UUID], cancel: CancelOrigin | None = None) -> Verdict:
+    """Return the verdict over `result`; `expected` are the run's task runs, `cancel` who asked for its end.
+
+    A cancel that was asked for and answered outweighs a success that came a moment later: who cancels is told so.
+    """
+    sources = complete(result.sources, expected)
+    figures = total(sources)
+    origin = cancel or result.cancelled
+    if origin is CancelOrigin.OVER_RUNTIME:
+        return _failed(_over_runtime(), "over_runtime", figures)
+    if origin is not None:
+        return Verdict(RunState.CANCELLED, f"cancelled_{origin}", cancel_origin=origin, figures=figures)
+    if result.failure is not None:
+        return _failed(result.failure, "executor_failed", figures)
+    return _by_sources(sources, figures, result.parameters)
+
+
+def complete(sources: Sequence[SourceResult], expected: Sequence[uuid.UUID]) -> tuple[SourceResult, ...]:
+    """Return one result per expected task run: what is missing, or claims success with no backup, is a failure."""
+    reported = {source.task_run_id: source for source in sources}
+    return tuple(_checked(reported.get(task_run_id), task_run_id) for task_run_id in expected)
+
+
+def total(sources: Sequence[SourceResult]) -> Figures:
+    """Sum the figures; each failed source counts as one more skipped object (A6)."""
+    summed = {f.name: sum(getattr(source.figures, f.name) for source in sources) for f in fields(Figures)}
+    failed = sum(source.state == TaskState.FAILED for source in sources)
+    return replace(Figures(**summed), skipped=summed["skipped"] + failed)
+
+
+def all_sources_failed(failures: Sequence[Failure]) -> Failure:
+    """Return the failure of a run whose every source failed: the gravest class, else one that a retry may help."""
+    first = failures[0]
+    grave = next((f for f in failures if f.failure_class in GRAVE), None)
+    retryable = next((f for f in failures if is_retryable(f.failure_class)), None)
+    leading = grave or retryable or first
+    return Failure(
+        "ALL_SOURCES_FAILED",
+        f"None of {len(failures)} sources could be backed up. {leading.code}: {leading.message}",
+        leading.failure_class,
+        hint=leading.hint,
+    )
+
+
+def _checked(source: SourceResult | None, task_run_id: uuid.UUID) -> SourceResult:
+    if source is None:
+        return SourceResult(task_run_id, TaskState.FAILED, failure=_INCOMPLETE)
+    if source.state == TaskState.SUCCEEDED and not (source.backup_id and source.manifest_id and source.mode):
+        return replace(source, state=TaskState.FAILED, failure=_INCOMPLETE)
+    if source.state == TaskState.FAILED and source.failure is None:
+        return replace(source, failure=_INCOMPLETE)
+    if source.state not in (TaskState.SUCCEEDED, TaskState.FAILED, TaskState.CANCELLED):
+        return replace(source, state=TaskState.FAILED, failure=_INCOMPLETE)
+    return source
+
+
+def _by_sources(sources: Sequence[SourceResult], figures: Figures, parameters: Mapping[str, Any]) -> Verdict:
+    # Without a cancel no source may be cancelled: such an answer is a failure like any other.
+    failures = [source.failure or _INCOMPLETE for source in sources if source.state != TaskState.SUCCEEDED]
+    if sources and len(failures) == len(sources):
+        return _failed(all_sources_failed(failures), "all_sources_failed", figures)
+    if figures.skipped or failures:
+        skipped = max(figures.skipped, 1)
+        reasons = _skip_reasons(sources)
+        told = {"skipped": skipped, "sources_failed": len(failures), "reasons": reasons}
+        return Verdict(RunState.PARTIAL_FAILURE, "objects_skipped", told, figures=replace(figures, skipped=skipped))
+    return Verdict(RunState.SUCCEEDED, "completed", parameters, figures=figures)
+
+
+def _skip_reasons(sources: Sequence[SourceResult]) -> dict[str, int]:
+    reasons: Counter[str] = Counter()
+    for source in sources:
+        reasons.update(source.skip_reasons)
+        if source.failure is not None:
+            reasons[source.failure.code] += 1
+    return dict(reasons.most_common())
+
+
+def _over_runtime() -> Failure:
+    return Failure(
+        "OVER_RUNTIME",
+        "The run took longer than its maximum runtime and was ended.",
+        FailureClass.OVER_RUNTIME,
+        hint="Raise the job's maximum runtime, or back up less in one run.",
+    )
+
+
+def _failed(failure: Failure, reason_code: str, figures: Figures) -> Verdict:
+    known = failure.failure_class in FailureClass.values
+    told = failure if known else replace(failure, failure_class=FailureClass.UNKNOWN)
+    return Verdict(RunState.FAILED, reason_code, failure=told, figures=figures)
