@@ -7,6 +7,7 @@ from syncova_project.errors import ConfigurationError
 
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 _KEY_BYTES = 32
+_LEAST_HEARTBEATS = 3
 
 
 def hosts_and_origins(public_url: str) -> tuple[list[str], list[str]]:
@@ -25,7 +26,7 @@ def is_loopback_url(public_url: str) -> bool:
 
 def seal_keys(words: Sequence[str]) -> list[bytes]:
     """Return the sealing keys, first the one that seals; each is 64 hexadecimal digits."""
-    keys = []
+    keys: list[bytes] = []
     for word in words:
         try:
             key = bytes.fromhex(word)
@@ -38,6 +39,25 @@ def seal_keys(words: Sequence[str]) -> list[bytes]:
             )
         keys.append(key)
     return keys
+
+
+def orphan_problem(heartbeat: int, orphan: int) -> ConfigurationError | None:
+    """Return why the orphan limit does not fit the heartbeat (A15), or None; both in seconds."""
+    if orphan >= _LEAST_HEARTBEATS * heartbeat:
+        return None
+    return ConfigurationError(
+        f"SYNCOVA_ORPHAN_SECONDS is {orphan}, less than {_LEAST_HEARTBEATS} times SYNCOVA_HEARTBEAT_SECONDS "
+        f"({heartbeat}): a living run would be taken for orphaned.",
+        hint=f"Set SYNCOVA_ORPHAN_SECONDS to {_LEAST_HEARTBEATS * heartbeat} or more.",
+    )
+
+
+def orphan_seconds(heartbeat: int, orphan: int) -> int:
+    """Return the orphan limit; raises ConfigurationError when no process may start with it."""
+    problem = orphan_problem(heartbeat, orphan)
+    if problem is not None:
+        raise problem
+    return orphan
 
 
 def _public(public_url: str) -> SplitResult:

@@ -8,7 +8,8 @@ from typing import Any
 
 from syncova_project import env
 from syncova_project.connection_urls import database_settings
-from syncova_project.derived import hosts_and_origins, is_loopback_url, seal_keys
+from syncova_project.derived import hosts_and_origins, is_loopback_url, orphan_seconds, seal_keys
+from syncova_project.log import logging_settings
 
 ENVIRONMENT = env.load()
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -18,8 +19,7 @@ DATA_DIR = env.data_directory(ENVIRONMENT)
 SECRET_KEY = ENVIRONMENT.text("SYNCOVA_DJANGO_KEY") or ""
 DEBUG = ENVIRONMENT.flag("SYNCOVA_DEBUG")
 SYNCOVA_SECRET_KEYS: list[bytes] = seal_keys(ENVIRONMENT.words("SYNCOVA_SECRET_KEYS"))
-SYNCOVA_LOG_LEVEL = ENVIRONMENT.word("SYNCOVA_LOG_LEVEL")
-SYNCOVA_LOG_FORMAT = ENVIRONMENT.word("SYNCOVA_LOG_FORMAT")
+LOGGING = logging_settings(ENVIRONMENT.word("SYNCOVA_LOG_LEVEL"), ENVIRONMENT.word("SYNCOVA_LOG_FORMAT"))
 
 # Servers
 DATABASES: dict[str, dict[str, Any]] = {"default": database_settings(ENVIRONMENT.text("SYNCOVA_DATABASE_URL"))}
@@ -30,10 +30,11 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # Scheduler
 SYNCOVA_TICK_SECONDS = ENVIRONMENT.integer("SYNCOVA_TICK_SECONDS")
 SYNCOVA_HEARTBEAT_SECONDS = ENVIRONMENT.integer("SYNCOVA_HEARTBEAT_SECONDS")
-SYNCOVA_ORPHAN_SECONDS = ENVIRONMENT.integer("SYNCOVA_ORPHAN_SECONDS")
+SYNCOVA_ORPHAN_SECONDS = orphan_seconds(SYNCOVA_HEARTBEAT_SECONDS, ENVIRONMENT.integer("SYNCOVA_ORPHAN_SECONDS"))
 SYNCOVA_GLOBAL_LIMIT = ENVIRONMENT.integer("SYNCOVA_GLOBAL_LIMIT")
 SYNCOVA_DOORBELL = "workers.doorbell.ring"
 SYNCOVA_WAKE = "workers.doorbell.wake"
+SYNCOVA_INSPECT = "workers.doorbell.inspect"
 SYNCOVA_INSPECT = "workers.doorbell.inspect"
 
 # Worker
@@ -86,8 +87,10 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "syncova_project.access.middleware.RequestOriginMiddleware",
+    "syncova_project.access.middleware.RequestOriginMiddleware",
     "syncova_project.access.middleware.ContentSecurityMiddleware",
     "django.middleware.security.SecurityMiddleware",
+    "syncova_project.access.middleware.ContentSecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -110,6 +113,21 @@ TEMPLATES: list[dict[str, Any]] = [
         },
     }
 ]
+REST_FRAMEWORK: dict[str, Any] = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["syncova_project.access.authentication.BearerAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["syncova_project.access.permissions.HasScope"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "syncova_project.rest.exception_handler",
+    "UNAUTHENTICATED_USER": None,
+}
+SPECTACULAR_SETTINGS: dict[str, Any] = {
+    "TITLE": "Syncova",
+    "VERSION": "1",
+    "DESCRIPTION": "Backup jobs, their runs and repositories.",
+    "SERVE_INCLUDE_SCHEMA": False,
+}
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},

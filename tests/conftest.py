@@ -35,6 +35,7 @@ def pytest_configure(config: pytest.Config) -> None:
     django_settings.SECRET_KEY = os.urandom(24).hex()
     django_settings.SYNCOVA_SECRET_KEYS = [os.urandom(32)]
     django_settings.SYNCOVA_BROKER_URL = ""
+    django_settings.SYNCOVA_MIGRATION_DATABASE_URL = None
     django_settings.DATA_DIR = directory
     django_settings.SYNCOVA_RESTORE_ROOTS = [str(directory / "restores")]
     django_settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

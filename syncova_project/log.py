@@ -1,0 +1,69 @@
+"""How log lines look: one line an event, for people or as JSON, never broken by what a name holds.
+
+Owns the formatters and Django's LOGGING value. Must not decide what is logged.
+"""
+
+import datetime as dt
+import json
+import logging
+import re
+from typing import Any
+
+# Line breaks, escape codes and bidi controls in a file name must not forge a line or paint a terminal.
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def single_line(text: str) -> str:
+    """Return the text with control, bidi and unpaired characters escaped."""
+    return _UNSAFE.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
+
+
+class TextFormatter(logging.Formatter):
+    """2026-01-31T02:00:00.123Z info jobs.tick: message, with a trace on escaped lines of its own."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line of one event."""
+        line = f"{_instant(record)} {record.levelname.lower()} {record.name}: {single_line(record.getMessage())}"
+        return "\n".join([line, *(f"  {single_line(each)}" for each in _trace(self, record).splitlines())])
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object a line: time, level, logger, message, trace."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line of one event."""
+        event = {
+            "time": _instant(record),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+            "process": record.process,
+        }
+        trace = _trace(self, record)
+        return json.dumps({**event, "trace": trace} if trace else event)
+
+
+def logging_settings(level: str, form: str) -> dict[str, Any]:
+    """Return the value of Django's LOGGING: everything to standard error in one form."""
+    formatter = JsonFormatter if form == "json" else TextFormatter
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {"line": {"()": f"{formatter.__module__}.{formatter.__qualname__}"}},
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+        "root": {"handlers": ["stderr"], "level": level.upper()},
+        "loggers": {
+            "django": {"handlers": [], "level": level.upper(), "propagate": True},
+            "django.server": {"handlers": [], "level": level.upper(), "propagate": True},
+        },
+    }
+
+
+def _instant(record: logging.LogRecord) -> str:
+    return dt.datetime.fromtimestamp(record.created, dt.UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{int(record.msecs):03}Z"
+
+
+def _trace(formatter: logging.Formatter, record: logging.LogRecord) -> str:
+    return formatter.formatException(record.exc_info) if record.exc_info and record.exc_info[0] else ""
