@@ -1,0 +1,227 @@
+"""Makes, checks and extends `.venv`. Owns its stamp, its lock and the swap; what goes in is packages' business.
+
+The stamp is written last, so a directory with one is whole. A build happens beside (`.venv.new`) and is renamed into
+place, so an interrupted one changes nothing. A `.venv` without our stamp is somebody else's and is never touched.
+"""
+
+import fcntl
+import glob
+import json
+import os
+import shutil
+import subprocess
+import sys
+from contextlib import contextmanager
+from typing import Any, Dict, Iterator, NamedTuple, Optional
+
+from bootstrap import interpreters, packages
+from bootstrap.failures import BootstrapError
+from bootstrap.interpreters import Interpreter
+from bootstrap.packages import Source
+
+LAYERS = ("base", "embedded", "dev")  # each holds the ones before it
+STAMP = "syncova-stamp.json"
+FORMAT = 1
+
+
+class Places(NamedTuple):
+    """The paths of one clone."""
+
+    clone: str
+
+    @property
+    def live(self) -> str:
+        """Return the environment in use."""
+        return os.path.join(self.clone, ".venv")
+
+    @property
+    def building(self) -> str:
+        """Return where a new one is built."""
+        return os.path.join(self.clone, ".venv.new")
+
+    @property
+    def old(self) -> str:
+        """Return where the replaced one waits to be removed."""
+        return os.path.join(self.clone, ".venv.old")
+
+    @property
+    def log(self) -> str:
+        """Return where pip's output is kept."""
+        return os.path.join(self.clone, ".venv.log")
+
+    @property
+    def lock(self) -> str:
+        """Return the file that one builder at a time holds."""
+        return os.path.join(self.clone, ".venv.lock")
+
+
+class Stamp(NamedTuple):
+    """What an environment was made from."""
+
+    clone: str
+    layer: str
+    lock_sha256: str
+    interpreter: Dict[str, Any]
+
+
+def python_of(environment: str) -> str:
+    """Return the interpreter of an environment."""
+    return os.path.join(environment, "bin", "python")
+
+
+def ready(clone: str, layer: str, source: Source) -> str:
+    """Return the Python of an environment that has the layer, making or extending it first when it must be.
+
+    Safe with several at once: one builds, the others wait and use its work. BootstrapError in one line otherwise.
+    """
+    places = Places(clone)
+    if not _fits(places, layer):
+        _refuse_foreign(places)
+        with _alone(places):
+            _refuse_foreign(places)
+            if not _fits(places, layer):
+                _make_ready(places, layer, source)
+    return python_of(places.live)
+
+
+def read_stamp(environment: str) -> Optional[Stamp]:
+    """Return the stamp, or None when it is missing or says nothing we know."""
+    try:
+        with open(os.path.join(environment, STAMP), encoding="utf-8") as stream:
+            fields = json.load(stream)
+        if fields.pop("format") != FORMAT:
+            return None
+        return Stamp(**fields)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _fits(places: Places, layer: str) -> bool:
+    stamp = _current(places)
+    return stamp is not None and LAYERS.index(stamp.layer) >= LAYERS.index(layer)
+
+
+def _current(places: Places) -> Optional[Stamp]:
+    # The stamp, if the environment is still what its clone asks for; None means it must be made anew.
+    stamp = read_stamp(places.live)
+    if stamp is None or stamp.layer not in LAYERS or stamp.clone != places.clone:
+        return None
+    if stamp.lock_sha256 != packages.digest(packages.lock_file(places.clone, stamp.layer)):
+        return None
+    return stamp if stamp.interpreter == _fingerprint(python_of(places.live)) else None
+
+
+def _fingerprint(python: str) -> Optional[Dict[str, Any]]:
+    # Follows the link to the program itself: an upgrade of the system's Python shows in its size or time.
+    try:
+        path = os.path.realpath(python)
+        about = os.stat(path)
+    except OSError:
+        return None
+    return {"path": path, "size": about.st_size, "mtime_ns": about.st_mtime_ns}
+
+
+def _refuse_foreign(places: Places) -> None:
+    if os.path.lexists(places.live) and not os.path.isfile(os.path.join(places.live, STAMP)):
+        raise BootstrapError("{} was not made by ./syncova; move it away and start again".format(places.live))
+
+
+@contextmanager
+def _alone(places: Places) -> Iterator[None]:
+    try:
+        descriptor = os.open(places.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        raise BootstrapError("cannot write to {}: {}".format(places.clone, error.strerror)) from error
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            _say("waiting for another ./syncova that prepares {}".format(places.live))
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _make_ready(places: Places, layer: str, source: Source) -> None:
+    stamp = _current(places)
+    try:
+        if stamp is not None:
+            _say("adding to .venv what this command needs ({})".format(layer))
+            packages.install(python_of(places.live), packages.lock_file(places.clone, layer), source, places.log)
+            _write_stamp(places, places.live, layer)
+        else:
+            had = read_stamp(places.live)
+            kept = had.layer if had is not None and had.layer in LAYERS else layer
+            _rebuild(places, max(layer, kept, key=LAYERS.index), source)
+    except OSError as error:
+        raise BootstrapError("cannot prepare {}: {}".format(places.live, error.strerror or error)) from error
+    _remove(places.log)
+
+
+def _rebuild(places: Places, layer: str, source: Source) -> None:
+    python = interpreters.pick(os.environ.get("PATH", os.defpath))
+    _say("preparing .venv with Python {} ({}); once, about half a minute".format(python.shown_version, layer))
+    _remove(places.old)
+    _remove(places.building)
+    try:
+        _build(places, python, layer, source)
+        if os.path.lexists(places.live):
+            os.rename(places.live, places.old)
+        os.rename(places.building, places.live)
+    finally:
+        _remove(places.building)
+    _remove(places.old)
+
+
+def _build(places: Places, python: Interpreter, layer: str, source: Source) -> None:
+    command = [python.executable, "-I", "-m", "venv", "--without-pip", places.building]
+    made = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if made.returncode:
+        reason = made.stdout.decode("utf-8", "replace").strip().splitlines()[-1:] or ["no reason given"]
+        raise BootstrapError("{} cannot make {}: {}".format(python.executable, places.live, reason[0]))
+    site_packages = glob.glob(os.path.join(places.building, "lib", "python3.*", "site-packages"))[0]
+    packages.put_pip(site_packages)
+    packages.install(python_of(places.building), packages.lock_file(places.clone, layer), source, places.log)
+    # The clone is found from any working directory without putting that directory itself on the path.
+    with open(os.path.join(site_packages, "syncova.pth"), "w", encoding="utf-8") as stream:
+        stream.write(places.clone + "\n")
+    _name_final_place(places)
+    _write_stamp(places, places.building, layer)
+
+
+def _name_final_place(places: Places) -> None:
+    # Scripts carry the directory they were made in; they run from the one it is renamed to.
+    was, becomes = os.fsencode(places.building), os.fsencode(places.live)
+    for path in [*glob.glob(os.path.join(places.building, "bin", "*")), os.path.join(places.building, "pyvenv.cfg")]:
+        if os.path.islink(path) or not os.path.isfile(path):
+            continue
+        with open(path, "r+b") as stream:
+            content = stream.read()
+            if was in content and b"\0" not in content:
+                stream.seek(0)
+                stream.write(content.replace(was, becomes))
+                stream.truncate()
+
+
+def _write_stamp(places: Places, environment: str, layer: str) -> None:
+    lock_sha256 = packages.digest(packages.lock_file(places.clone, layer))
+    stamp = Stamp(places.clone, layer, lock_sha256, _fingerprint(python_of(environment)) or {})
+    temporary = os.path.join(environment, STAMP + ".new")
+    with open(temporary, "w", encoding="utf-8") as stream:
+        json.dump(dict(stamp._asdict(), format=FORMAT), stream, indent=1)
+        stream.flush()
+        os.fsync(stream.fileno())
+    os.rename(temporary, os.path.join(environment, STAMP))
+
+
+def _remove(path: str) -> None:
+    if os.path.isdir(path) and not os.path.islink(path):
+        shutil.rmtree(path)
+    elif os.path.lexists(path):
+        os.unlink(path)
+
+
+def _say(text: str) -> None:
+    sys.stderr.write("syncova: {}\n".format(text))
+    sys.stderr.flush()

@@ -1,0 +1,32 @@
+"""Surroundings of `test`, `lint` and `bench`. Owns `.syncova-test/`: what they write lies in the clone, and no server,
+setting or secret that the caller's environment names reaches them.
+"""
+
+import os
+from typing import Dict
+
+_KEPT = ("SYNCOVA_SERVICE_USER",)
+
+
+def enter(clone: str, variables: Dict[str, str]) -> Dict[str, str]:
+    """Change into the clone and return the variables to run with.
+
+    HOME stays, since pip and git are configured there.
+    """
+    os.chdir(clone)
+    place = os.path.join(clone, ".syncova-test")
+    os.makedirs(place, exist_ok=True)
+    clean = {name: value for name, value in variables.items() if name in _KEPT or not _names_the_outside(name)}
+    for name, directory in (
+        ("TMPDIR", "tmp"),
+        ("XDG_CACHE_HOME", "cache"),
+        ("XDG_DATA_HOME", "data"),
+        ("XDG_STATE_HOME", "state"),
+    ):
+        clean[name] = os.path.join(place, directory)
+        os.makedirs(clean[name], mode=0o700, exist_ok=True)
+    return clean
+
+
+def _names_the_outside(name: str) -> bool:
+    return name.startswith("SYNCOVA_") or name in ("DJANGO_SETTINGS_MODULE", "TEMP", "TMP")
