@@ -84,7 +84,13 @@ def answer_once(*, request: KeyedRequest, create: Callable[[], tuple[int, Any]],
 
 
 def _claim(request: KeyedRequest, now: dt.datetime) -> int | None:
-    values = [request.principal, request.key, request.fingerprint(), now, now - KEPT_FOR]
+    values: list[str | bytes | dt.datetime] = [
+        request.principal,
+        request.key,
+        request.fingerprint(),
+        now,
+        now - KEPT_FOR,
+    ]
     with connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL lock_timeout = '{RIVAL_WAITS}'")
         try:
