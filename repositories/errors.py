@@ -8,6 +8,8 @@ from syncova_project.errors import ConflictError, NotFoundError, SyncovaError, V
 class RepositoryUnknownError(NotFoundError):
     """No registered repository has the given id."""
 
+    code: ClassVar[str] = "REPOSITORY_UNKNOWN"
+
 
 class RepositoryNameTakenError(ConflictError):
     """Another repository has the name (names differ by more than case)."""

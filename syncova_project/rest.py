@@ -94,7 +94,7 @@ def create_once(request: Request, create: Callable[[], Created]) -> Response:
 
     django_request = request._request
     keyed = KeyedRequest(
-        request.user.actor, key, str(request.method), request.get_full_path(), bytes(django_request.body)
+        actor_of(request), key, str(request.method), request.get_full_path(), bytes(django_request.body)
     )
     kept = answer_once(request=keyed, create=keep, now=clock.now())
     headers = {"Location": kept.body["location"]}
@@ -105,7 +105,9 @@ def create_once(request: Request, create: Callable[[], Created]) -> Response:
 
 def actor_of(request: Request) -> str:
     """Return what the audit trail calls the caller."""
-    principal: Principal = request.user
+    principal: object = request.user
+    if not isinstance(principal, Principal):
+        raise TypeError("a view without HasScope asked who acts")
     return principal.actor
 
 

@@ -3,12 +3,16 @@
 from django.contrib import admin
 from django.urls import include, path
 
+from syncova_project import health
+
 handler400 = "syncova_project.rest.handler400"
 handler403 = "syncova_project.rest.handler403"
 handler404 = "syncova_project.rest.handler404"
 handler500 = "syncova_project.rest.handler500"
 
 urlpatterns = [
+    path("health/live", health.live, name="health-live"),
+    path("health/ready", health.ready, name="health-ready"),
     path("admin/", admin.site.urls),
     path("api/v1/", include("repositories.urls")),
 ]

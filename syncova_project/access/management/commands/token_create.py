@@ -1,0 +1,54 @@
+"""`manage token_create`: make an API token and show it once, or write it into a file that only its owner reads."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from syncova_project import clock
+from syncova_project.access.scopes import ALL_SCOPES
+from syncova_project.access.services import token_create
+from syncova_project.errors import SyncovaError
+
+
+class Command(BaseCommand):
+    """Prints the token, or with --file only the file's name."""
+
+    help = "Make an API token. It is shown once, or written into a new file of mode 0600."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Declare the arguments."""
+        parser.add_argument("name", help="what the audit trail calls the token's holder")
+        parser.add_argument(
+            "--scope", action="append", default=[], choices=ALL_SCOPES, help="a right; repeat it. None: all rights"
+        )
+        parser.add_argument("--file", type=Path, help="write the token there instead of printing it")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Make the token; a file that exists already is never overwritten."""
+        scopes = options["scope"] or list(ALL_SCOPES)
+        try:
+            token, plain = token_create(name=options["name"], scopes=scopes, now=clock.now())
+        except SyncovaError as error:
+            raise CommandError(f"{error.message} {error.hint}") from error
+        file: Path | None = options["file"]
+        if file is None:
+            self.stdout.write(plain)
+            return
+        try:
+            write_secret(file, plain + "\n")
+        except OSError as error:
+            raise CommandError(
+                f"{file} was not written ({error.strerror}). Revoke the lost token: manage token_revoke {token.prefix}"
+            ) from error
+        self.stdout.write(f"Token {token.prefix} of {token.name!r} is in {file}.")
+
+
+def write_secret(file: Path, text: str) -> None:
+    """Write a new file that only its owner reads; raise FileExistsError if there is one, or a link of that name."""
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+        stream.write(text)
+        stream.flush()
+        os.fsync(stream.fileno())
