@@ -35,7 +35,6 @@ SYNCOVA_GLOBAL_LIMIT = ENVIRONMENT.integer("SYNCOVA_GLOBAL_LIMIT")
 SYNCOVA_DOORBELL = "workers.doorbell.ring"
 SYNCOVA_WAKE = "workers.doorbell.wake"
 SYNCOVA_INSPECT = "workers.doorbell.inspect"
-SYNCOVA_INSPECT = "workers.doorbell.inspect"
 
 # Worker
 SYNCOVA_EXECUTOR = ENVIRONMENT.text("SYNCOVA_EXECUTOR") or ""
@@ -60,7 +59,6 @@ SECURE_REFERRER_POLICY = "same-origin"
 ROOT_URLCONF = "syncova_project.urls"
 WSGI_APPLICATION = "syncova_project.wsgi.application"
 STATIC_URL = "static/"
-STATIC_ROOT = DATA_DIR / "static"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_621_440
 USE_TZ = True
 TIME_ZONE = "UTC"
@@ -87,8 +85,6 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "syncova_project.access.middleware.RequestOriginMiddleware",
-    "syncova_project.access.middleware.RequestOriginMiddleware",
-    "syncova_project.access.middleware.ContentSecurityMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "syncova_project.access.middleware.ContentSecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",

@@ -3,32 +3,41 @@
 Owns no list of endpoints. A view that names none for a method lets nobody in.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from rest_framework import exceptions
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
-from rest_framework.views import APIView
 
 from syncova_project.access.authentication import Principal
 from syncova_project.access.scopes import Scope
 from syncova_project.errors import PermissionDeniedError
+
+if TYPE_CHECKING:
+    # Views load their default permissions, so this module must not load views.
+    from rest_framework.views import APIView
 
 
 class HasScope(BasePermission):
     """Lets a principal in that holds any of the scopes which the view's `scopes` names for the method."""
 
     def has_permission(self, request: Request, view: APIView) -> bool:
-        """Return True, or raise: 401 without a token, 403 naming the rights that would do."""
+        """Return True, or raise: 401 without a token, 405 for a method with no rights, 403 naming those that would do."""
         principal = request.user
         if not isinstance(principal, Principal):
             raise exceptions.NotAuthenticated
         scopes: Mapping[str, tuple[Scope, ...]] = getattr(view, "scopes", {})
-        wanted = scopes.get("GET" if request.method == "HEAD" else str(request.method), ())
+        method = "GET" if request.method == "HEAD" else str(request.method)
+        if method not in scopes:
+            raise exceptions.MethodNotAllowed(method)
+        wanted = scopes[method]
         if any(scope in principal.scopes for scope in wanted):
             return True
         raise PermissionDeniedError(
             "The token lacks the right for this request.",
-            hint=f"It needs {' or '.join(wanted)}." if wanted else "",
+            hint=f"It needs {' or '.join(wanted)}.",
             details={"needs_any_of": [str(scope) for scope in wanted]},
         )

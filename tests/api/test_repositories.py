@@ -1,0 +1,145 @@
+"""Repositories over HTTP: listed with what they accept and why not, registered with 202 (E1, E5, E7)."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from repositories.models import Repository
+from repositories.services import repository_freeze
+from syncova_project.access.models import AuditEntry
+from tests.api.client import ApiClient
+from tests.repositories import doorbells
+from tests.repositories.builders import NOW, make_repository, random_hex
+
+pytestmark = pytest.mark.django_db
+BODY = {"name": "vault", "location": "/srv/vault", "password": "CANARY-99aa"}
+HOSTILE = "a\x1b[31m\u202e<script>alert(1)</script>[/b]\n\t'\"\\"
+
+
+@pytest.fixture(autouse=True)
+def _recording_doorbell(settings: Any) -> Iterator[None]:
+    settings.SYNCOVA_INSPECT = "tests.repositories.doorbells.ring"
+    doorbells.RUNG.clear()
+    yield
+    doorbells.RUNG.clear()
+
+
+def test_registering_answers_202_and_rings_after_commit(django_capture_on_commit_callbacks: Any) -> None:
+    with django_capture_on_commit_callbacks(execute=True):
+        answer = ApiClient().post("repositories", BODY)
+    assert answer.status == 202
+    repository = Repository.objects.get()
+    assert answer.headers["Location"] == f"/api/v1/repositories/{repository.id}"
+    assert [(repository.id, "default")] == doorbells.RUNG
+    assert "CANARY" not in str(answer.json)
+    assert answer.json["state"] == "registering"
+    assert (answer.json["accepts_backups"], answer.json["refusal_code"]) == (False, "REPOSITORY_NOT_OPENED")
+    shown = ApiClient().get(f"repositories/{repository.id}")
+    assert (shown.status, shown.json) == (200, answer.json)
+
+
+def test_registering_is_audited_with_the_token_and_the_request() -> None:
+    ApiClient().post("repositories", BODY, **{"X-Request-ID": "request-9"})
+    entry = AuditEntry.objects.get(action="repository.register")
+    assert entry.actor.startswith("token:tester (")
+    assert (entry.request_id, entry.address) == ("request-9", "127.0.0.1")
+    assert "CANARY" not in str(entry.details)
+
+
+def test_the_same_key_registers_once() -> None:
+    """E5."""
+    client, key = ApiClient(), {"Idempotency-Key": "k1"}
+    first = client.post("repositories", BODY, **key)
+    again = client.post("repositories", BODY, **key)
+    assert (again.status, again.json, again.headers["Location"]) == (202, first.json, first.headers["Location"])
+    assert again.headers["Idempotency-Replayed"] == "true"
+    assert Repository.objects.count() == 1
+    client.post("repositories", {**BODY, "name": "other"}, **key).refused(409, "IDEMPOTENCY_KEY_REUSED")
+    client.post("repositories", BODY, **{"Idempotency-Key": ""}).refused(400, "VALIDATION_FAILED")
+
+
+def test_a_refused_registration_keeps_no_key() -> None:
+    client, key = ApiClient(), {"Idempotency-Key": "k1"}
+    client.post("repositories", {**BODY, "location": "relative"}, **key).refused(400, "VALIDATION_FAILED")
+    assert client.post("repositories", BODY, **key).status == 202
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "code"),
+    [
+        ({"password": ""}, 400, "ENCRYPTION_REQUIRED"),
+        ({"location": "relative"}, 400, "VALIDATION_FAILED"),
+        ({"location": "s3://bucket"}, 400, "LOCATION_NOT_AVAILABLE"),
+        ({"name": "TAKEN"}, 409, "REPOSITORY_NAME_TAKEN"),
+        ({"location": "/srv/taken/"}, 409, "REPOSITORY_ALREADY_REGISTERED"),
+        ({"name": "a\0b"}, 400, "VALIDATION_FAILED"),
+        ({"name": "\ud800"}, 400, "VALIDATION_FAILED"),
+        ({"name": 7.5}, 400, "VALIDATION_FAILED"),
+        ({"location": "/\udcff"}, 400, "VALIDATION_FAILED"),
+        ({"password": "\udcff"}, 400, "VALIDATION_FAILED"),
+        ({"worker_group": "a b"}, 400, "VALIDATION_FAILED"),
+        ({"password": {"a": 1}}, 400, "VALIDATION_FAILED"),
+    ],
+)
+def test_what_cannot_be_registered(change: dict[str, Any], status: int, code: str) -> None:
+    make_repository(name="taken", location="/srv/taken")
+    answer = ApiClient().post("repositories", {**BODY, **change})
+    if change == {"name": 7.5}:
+        assert answer.status == 202
+    else:
+        answer.refused(status, code)
+        assert Repository.objects.count() == 1
+
+
+def test_the_list_shows_all_with_their_reasons_in_two_queries_more_than_the_token() -> None:
+    """E7: those that take nothing are listed with the reason."""
+    make_repository(name="b", state="failed", state_code="WRONG_PASSWORD", state_reason="No slot.", repository_id=None)
+    frozen = make_repository(name="A")
+    repository_freeze(repository_id=frozen.id, reason="lost data", now=NOW)
+    make_repository(name="c")
+    client = ApiClient()
+    client.get("repositories")
+    with CaptureQueriesContext(connection) as queries:
+        answer = client.get("repositories")
+    assert len(queries) == 3
+    found = [(row["name"], row["accepts_backups"], row["refusal_code"]) for row in answer.json["repositories"]]
+    assert found == [("A", False, "REPOSITORY_FROZEN"), ("b", False, "REPOSITORY_FAILED"), ("c", True, None)]
+    assert answer.json["repositories"][0]["freezes"][0]["reason"] == "lost data"
+    assert [row["name"] for row in client.get("repositories?search=B").json["repositories"]] == ["b"]
+
+
+def test_a_swapped_medium_is_shown() -> None:
+    """A10."""
+    repository = make_repository(observed_repository_id=random_hex(), observed_at=NOW)
+    assert ApiClient().get(f"repositories/{repository.id}").json["swapped"] is True
+
+
+def test_an_unknown_repository_is_404() -> None:
+    ApiClient().get("repositories/01900000-0000-7000-8000-000000000000").refused(404, "REPOSITORY_UNKNOWN")
+
+
+def test_hostile_names_come_back_as_they_were_sent() -> None:
+    answer = ApiClient().post("repositories", {**BODY, "name": HOSTILE, "location": "/srv/" + HOSTILE})
+    assert answer.status == 202
+    assert answer.json["name"] == HOSTILE.strip()
+    assert answer.json["location"] == "/srv/" + HOSTILE
+
+
+@pytest.mark.parametrize(
+    ("method", "address", "scope"),
+    [
+        ("GET", "repositories", "repositories.read"),
+        ("GET", "repositories/01900000-0000-7000-8000-000000000000", "repositories.read"),
+        ("POST", "repositories", "repositories.write"),
+    ],
+)
+def test_each_endpoint_asks_for_its_right(method: str, address: str, scope: str) -> None:
+    from syncova_project.access.scopes import ALL_SCOPES
+
+    ApiClient(token="").request(method, address, {}).refused(401, "UNAUTHENTICATED")
+    others = [other for other in ALL_SCOPES if other != scope]
+    ApiClient(*others).request(method, address, {}).refused(403, "PERMISSION_DENIED")
+    assert ApiClient(scope).request(method, address, {}).status in {200, 400, 404}
