@@ -10,14 +10,14 @@ import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from types import FrameType
-from typing import NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 from typer.exceptions import Abort, TyperException
 
 from repositories.console import exits
 from repositories.console.failures import Failure, Interrupted, describe, interruption
-from repositories.console.terminal import Terminal
+from repositories.console.terminal import Terminal, color_wanted
 from repositories.console.version import VERSION
 from syncova_project import env
 
@@ -26,13 +26,19 @@ def new_program(name: str, help_text: str) -> typer.Typer:
     """Return an empty program with --version; no foreign markup anywhere, help in plain text."""
     app = typer.Typer(name=name, help=help_text, rich_markup_mode=None, pretty_exceptions_enable=False)
 
-    @app.callback()
-    def program(
-        version: bool = typer.Option(False, "--version", help="Print the version and exit."),  # noqa: FBT001, FBT003
-    ) -> None:
-        if version:
+    def tell(wanted: bool) -> None:  # noqa: FBT001  (the library calls it with one positional value)
+        if wanted:
             sys.stdout.write(f"{name} {VERSION}\n")
             raise typer.Exit(exits.DONE)
+
+    @app.callback()
+    def program(
+        *,
+        version: Annotated[
+            bool, typer.Option("--version", callback=tell, is_eager=True, help="Print the version and exit.")
+        ] = False,
+    ) -> None:
+        pass
 
     return app
 
@@ -61,7 +67,7 @@ def terminal_for(words: Sequence[str]) -> Terminal:
     return Terminal(
         json="--json" in own,
         verbose="-v" in own or "--verbose" in own,
-        color=not env.foreign("NO_COLOR"),
+        color=color_wanted(),
     )
 
 

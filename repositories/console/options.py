@@ -18,16 +18,7 @@ class OutputOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProgressOptions(OutputOptions):
-    """Output of commands that take a while."""
-
-    progress: Annotated[
-        str, Option("--progress", metavar="auto|json|none", help="Progress on stderr: for people, as JSON lines, none.")
-    ] = AUTO
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AccessOptions:
+class RepositoryOptions(OutputOptions):
     """Which repository, and what opens it. A password is never an argument."""
 
     repository: Annotated[
@@ -44,3 +35,12 @@ class AccessOptions:
     insecure_no_password: Annotated[
         bool, Option("--insecure-no-password", help="The published empty password: no secrecy at all.")
     ] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LongOptions(RepositoryOptions):
+    """A command that works on a repository for a while."""
+
+    progress: Annotated[
+        str, Option("--progress", metavar="auto|json|none", help="Progress on stderr: for people, as JSON lines, none.")
+    ] = AUTO

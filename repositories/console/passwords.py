@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from repositories.console.failures import CommandError, PasswordMissingError, PasswordUnreadableError
-from repositories.console.options import AccessOptions
+from repositories.console.options import RepositoryOptions
 from repositories.console.terminal import Terminal
 from repositories.engine.display import show_text
 from syncova_project import env
@@ -22,7 +22,7 @@ _LIMIT = 65_536
 _HINT = f"give --password-file, --password-command, {VARIABLE} or {VARIABLE}_FILE, or run it on a terminal"
 
 
-def read_password(options: AccessOptions, terminal: Terminal) -> str:
+def read_password(options: RepositoryOptions, terminal: Terminal) -> str:
     """Return the secret that opens a repository; empty only with --insecure-no-password.
 
     Raises PasswordMissingError when there is none and no terminal to ask on, PasswordUnreadableError when the
@@ -35,7 +35,7 @@ def read_password(options: AccessOptions, terminal: Terminal) -> str:
     return _refuse_empty(getpass.getpass("Password or recovery code: "), "what was typed")
 
 
-def read_new_password(options: AccessOptions, terminal: Terminal) -> str:
+def read_new_password(options: RepositoryOptions, terminal: Terminal) -> str:
     """Return the password of a repository that is about to be made; asks twice on a terminal."""
     given = _given(options, terminal)
     if given is not None:
@@ -47,7 +47,7 @@ def read_new_password(options: AccessOptions, terminal: Terminal) -> str:
     return password
 
 
-def _given(options: AccessOptions, terminal: Terminal) -> str | None:
+def _given(options: RepositoryOptions, terminal: Terminal) -> str | None:
     ways = [options.password_file is not None, options.password_command is not None, options.insecure_no_password]
     if sum(ways) > 1:
         raise CommandError(

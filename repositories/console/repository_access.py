@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from repositories.console.failures import CommandError, LocationMissingError
-from repositories.console.options import AccessOptions
+from repositories.console.options import RepositoryOptions
 from repositories.console.passwords import read_password
 from repositories.console.terminal import Terminal
 from repositories.engine.display import show_text
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 VARIABLE = "SYNCOVA_REPOSITORY"
 
 
-def split_location(words: Sequence[str], options: AccessOptions, most: int = 0) -> tuple[str, list[str]]:
+def split_location(words: Sequence[str], options: RepositoryOptions, most: int = 0) -> tuple[str, list[str]]:
     """Return the location and the arguments that are left of `words` (at most `most` follow a LOCATION).
 
     With -r all words are arguments; with SYNCOVA_REPOSITORY too, unless there is one word too many for that.
@@ -52,17 +52,25 @@ def resolve(location: str) -> str:
     return location if "://" in location else os.path.abspath(location)
 
 
-def access(location: str, options: AccessOptions, terminal: Terminal) -> RepositoryAccess:
+def access(location: str, options: RepositoryOptions, terminal: Terminal) -> RepositoryAccess:
     """Return what opens the repository, the password read but nothing tried yet."""
     return RepositoryAccess(location=location, password=read_password(options, terminal), cache_dir=cache_directory())
 
 
-def open_here(location: str, options: AccessOptions, terminal: Terminal) -> "Repository":
+def open_here(location: str, options: RepositoryOptions, terminal: Terminal) -> "Repository":
     """Open the repository in this process, for commands that only look."""
     # Heavy; a wrong option should not wait for it.
     from repositories.engine.process.opening import open_for
 
     return open_for(access(location, options, terminal))
+
+
+def own_paths(location: str) -> tuple[bytes, ...]:
+    """Return what no backup may hold: the repository itself, the engine's caches, Syncova's own data."""
+    own = [cache_directory(), str(env.data_directory(env.process_environment()))]
+    if "://" not in location:
+        own.append(location)
+    return tuple(os.fsencode(path) for path in own if path is not None)
 
 
 def cache_directory() -> str | None:

@@ -11,7 +11,9 @@ from typing import Any, TextIO
 import msgspec
 
 from repositories.console.failures import Failure
+from repositories.console.options import OutputOptions
 from repositories.engine.display import show_text
+from syncova_project import env
 
 _RED, _YELLOW, _PLAIN = "\x1b[1;31m", "\x1b[33m", "\x1b[0m"
 
@@ -68,13 +70,16 @@ class Terminal:
         """Tell a warning, on stderr, also with -q."""
         self._tell(f"{self._paint(_YELLOW, 'warning:')} {text}")
 
-    def failure(self, failure: Failure) -> None:
-        """Tell why the command failed: one line and a hint on stderr, with --json also the one object on stdout."""
+    def failure(self, failure: Failure, **fields: Any) -> None:
+        """Tell why the command failed: one line and a hint on stderr, with --json also the one object on stdout.
+
+        `fields` stand beside the error in that object.
+        """
         self._tell(f"{self._paint(_RED, 'error:')} {show_text(failure.message)}")
         if failure.hint:
             self._tell(f"hint: {show_text(failure.hint)}")
         error = {"code": failure.code, "message": failure.message, "hint": failure.hint}
-        self.document({"error": error})
+        self.document({"error": error, **fields})
 
     def flush(self) -> None:
         """Write out what is buffered; raises BrokenPipeError here rather than at the interpreter's end."""
@@ -87,6 +92,16 @@ class Terminal:
     def _tell(self, text: str) -> None:
         sys.stderr.write(text + "\n")
         sys.stderr.flush()
+
+
+def terminal_of(options: OutputOptions) -> Terminal:
+    """Return the terminal that a command's options describe."""
+    return Terminal(json=options.json, quiet=options.quiet, verbose=options.verbose, color=color_wanted())
+
+
+def color_wanted() -> bool:
+    """Return whether the user has not asked for plain output (NO_COLOR)."""
+    return not env.foreign("NO_COLOR")
 
 
 def _write_bytes(data: bytes) -> None:

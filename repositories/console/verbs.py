@@ -10,15 +10,25 @@ from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
 
 import typer
+from typer.core import TyperCommand
 
 from repositories.console.options import OutputOptions
 
 Options = TypeVar("Options", bound=OutputOptions)
 
 
+class PlainCommand(TyperCommand):
+    """A command whose usage line shows its arguments as their metavar writes them."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the parts of the usage line behind the command's name."""
+        return ["[OPTIONS]", *(param.metavar or "" for param in self.params if param.param_type_name == "argument")]
+
+
 def add_verb(app: typer.Typer, verb: Any, program: str) -> None:
     """Add the verb of one module (NAME, HELP, EXAMPLES, Options, run) to `app`."""
-    app.command(verb.NAME, help=verb.HELP, epilog=_epilog(program, verb.EXAMPLES))(command(verb.Options, verb.run))
+    add = app.command(verb.NAME, cls=PlainCommand, help=verb.HELP, epilog=_epilog(program, verb.EXAMPLES))
+    add(command(verb.Options, verb.run))
 
 
 def command(options: type[Options], function: Callable[[Options], int]) -> Callable[..., int]:
@@ -28,10 +38,16 @@ def command(options: type[Options], function: Callable[[Options], int]) -> Calla
         return function(options(**{name: _frozen(value) for name, value in values.items()}))
 
     hints = typing.get_type_hints(options, include_extras=True)
-    parameters = [_parameter(field, hints[field.name]) for field in dataclasses.fields(options)]
+    parameters = [_parameter(field, hints[field.name]) for field in _own_first(options)]
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return call
+
+
+def _own_first(options: type[Options]) -> list["dataclasses.Field[Any]"]:
+    """Return the fields so that help lists a verb's own options before those that every verb has."""
+    order = [name for kind in options.__mro__ for name in vars(kind).get("__annotations__", ())]
+    return sorted(dataclasses.fields(options), key=lambda field: order.index(field.name))
 
 
 def _parameter(field: "dataclasses.Field[Any]", hint: Any) -> inspect.Parameter:

@@ -6,9 +6,11 @@ The escapes are reversible: `\\`, `\xNN` for one byte, `\uNNNN` and `\UNNNNNNNN`
 """
 
 import base64
+import datetime as dt
 import re
 
 _ESCAPE = re.compile(rb"\\(?:(\\)|x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8}))")
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _SIZES = ("KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 
@@ -22,8 +24,11 @@ def show_path(path: bytes) -> str:
 
 
 def show_text(text: str) -> str:
-    """Return foreign text (a label, a host, a tag) as safe as `show_path` does for names."""
-    if text.isprintable() and "\\" not in text:
+    """Return foreign text (a label, a host, a tag) as safe as `show_path` does for names.
+
+    Unlike a path it need not be read back: text without anything to escape stays as it is.
+    """
+    if text.isprintable():
         return text
     return "".join(map(_show_character, text))
 
@@ -62,6 +67,26 @@ def show_duration(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60:02} s"
     return f"{whole // 3600} h {whole % 3600 // 60:02} min"
+
+
+def show_time(ns: int) -> str:
+    """Return nanoseconds since the epoch as `2026-11-30 08:51:05 UTC`."""
+    moment = _moment(ns)
+    return f"{ns} ns" if moment is None else f"{moment:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def time_field(ns: int) -> str:
+    """Return nanoseconds since the epoch as JSON carries them: `2026-11-30T08:51:05.123456Z`."""
+    moment = _moment(ns)
+    return f"{ns} ns" if moment is None else f"{moment:%Y-%m-%dT%H:%M:%S.%fZ}"
+
+
+def _moment(ns: int) -> dt.datetime | None:
+    # Stored times may be anything, also years that no calendar of the library reaches.
+    try:
+        return _EPOCH + dt.timedelta(microseconds=ns // 1000)
+    except OverflowError:
+        return None
 
 
 def _show_character(character: str) -> str:

@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repositories.engine.display import path_fields, read_shown, show_bytes, show_duration, show_path, show_text
+from repositories.engine.display import (
+    path_fields,
+    read_shown,
+    show_bytes,
+    show_duration,
+    show_path,
+    show_text,
+    show_time,
+    time_field,
+)
 
 HOSTILE = [
     (b"a\nb", r"a\x0ab"),
@@ -57,7 +66,15 @@ def test_json_carries_the_bytes_only_where_the_text_is_not_the_name() -> None:
 def test_foreign_text_is_shown_like_names() -> None:
     assert show_text("host\u202e\n\x1b") == r"host\u202e\x0a\x1b"
     assert show_text("lone\ud800\udc85") == r"lone\ud800\x85"
-    assert show_text("plain [bold]") == "plain [bold]"
+    assert show_text(r"plain [bold] C:\x") == r"plain [bold] C:\x"
+
+
+def test_times_also_those_that_no_calendar_reaches() -> None:
+    assert show_time(1_796_000_000_123_456_789) == "2026-11-30 00:53:20 UTC"
+    assert time_field(1_796_000_000_123_456_789).endswith(".123456Z")
+    assert time_field(-1) == "1969-12-31T23:59:59.999999Z"
+    assert show_time(10**20) == "100000000000000000000 ns"
+    assert time_field(-(10**25)) == "-10000000000000000000000000 ns"
 
 
 @pytest.mark.parametrize(

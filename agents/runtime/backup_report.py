@@ -1,0 +1,114 @@
+"""What `syncova-agent backup` tells at its end: per source its backup or its error, and the exit code.
+
+Owns the verdict of a run by hand: skipped objects and failed sources end with 3, nothing backed up with the error.
+"""
+
+from typing import Any
+
+import msgspec
+
+from repositories.console import exits
+from repositories.console.engine_run import Outcome
+from repositories.console.failures import Failure
+from repositories.console.terminal import Terminal
+from repositories.engine.display import path_fields, show_bytes, show_duration, show_text
+from repositories.engine.ids import short_id
+from repositories.engine.process.protocol import ErrorInfo, ProblemInfo, Request, SourceFigures, SourceFinished
+
+SUCCEEDED, PARTIAL, FAILED = "succeeded", "partial_failure", "failed"
+ALL_FAILED = "ALL_SOURCES_FAILED"
+
+
+def report_backup(terminal: Terminal, request: Request, outcome: Outcome, seconds: float) -> int:
+    """Print what became of each source; return the exit code."""
+    by_key = {source.key: source for source in request.sources}
+    for finished in outcome.sources:
+        _print_source(terminal, by_key[finished.source].name, finished)
+    state = _state(outcome)
+    terminal.note(f"{state.replace('_', ' ')} after {show_duration(seconds)}")
+    document: dict[str, Any] = {
+        "run_id": request.run.id if request.run else None,
+        "repository_id": outcome.repository_id,
+        "state": state,
+        "sources": [
+            {
+                "source": show_text(by_key[finished.source].name),
+                **path_fields(by_key[finished.source].path),
+                "state": finished.status,
+                "backup": None if finished.result is None else _figures(finished.result),
+                "error": None if finished.error is None else _error(finished.error),
+            }
+            for finished in outcome.sources
+        ],
+    }
+    failure = _failure(outcome) if state == FAILED else None
+    if failure is not None:
+        terminal.failure(failure, **document)
+        return failure.exit_code
+    terminal.document(document)
+    return exits.DONE if state == SUCCEEDED else exits.SKIPPED
+
+
+def _state(outcome: Outcome) -> str:
+    results = [finished.result for finished in outcome.sources if finished.result is not None]
+    if not results:
+        return FAILED
+    whole = len(results) == len(outcome.sources) and not any(result.skipped for result in results)
+    return SUCCEEDED if whole else PARTIAL
+
+
+def _failure(outcome: Outcome) -> Failure:
+    errors = [finished.error for finished in outcome.sources if finished.error is not None]
+    if len(errors) == 1:
+        return Failure(errors[0].code, errors[0].message, errors[0].hint, errors[0].exit_code)
+    return Failure(ALL_FAILED, f"none of {len(errors)} sources could be backed up", "the reason of each is above")
+
+
+def _print_source(terminal: Terminal, name: str, finished: SourceFinished) -> None:
+    if finished.error is not None:
+        terminal.warning(f"{show_text(name)} was not backed up: {show_text(finished.error.message)}")
+        return
+    figures = finished.result
+    if figures is None:
+        return
+    terminal.line(f"{short_id(figures.backup_id)}  {show_text(name)}  {figures.mode}")
+    terminal.line(
+        f"  {figures.files:,} files, {show_bytes(figures.logical_bytes)}; {show_bytes(figures.bytes_read)} read, "
+        f"{show_bytes(figures.bytes_stored)} stored, in {show_duration(_seconds(figures))}"
+    )
+    _print_problems(terminal, figures)
+
+
+def _print_problems(terminal: Terminal, figures: SourceFigures) -> None:
+    if figures.skipped or figures.warnings:
+        terminal.line(f"  {figures.skipped:,} skipped, {figures.warnings:,} warnings")
+    for problem in figures.problems:
+        if problem.severity != "note":
+            terminal.line(f"  {problem.severity}: {problem.path}: {show_text(problem.message or problem.code)}")
+    told = sum(problem.severity != "note" for problem in figures.problems)
+    if told < figures.skipped + figures.warnings:
+        terminal.line(f"  and {figures.skipped + figures.warnings - told:,} more: syncova-repo show --all-problems")
+
+
+def _seconds(figures: SourceFigures) -> float:
+    return (figures.finished_ns - figures.started_ns) / 1e9
+
+
+def _figures(figures: SourceFigures) -> dict[str, Any]:
+    fields: dict[str, Any] = msgspec.to_builtins(figures)
+    fields["id"] = fields.pop("backup_id")
+    fields["short_id"] = short_id(figures.backup_id)
+    fields["parent"] = fields.pop("parent_id")
+    fields["problems"] = [_problem(problem) for problem in figures.problems]
+    return fields
+
+
+def _problem(problem: ProblemInfo) -> dict[str, Any]:
+    fields: dict[str, Any] = msgspec.to_builtins(problem)
+    if problem.path_base64 is None:
+        del fields["path_base64"]
+    return fields
+
+
+def _error(error: ErrorInfo) -> dict[str, str]:
+    return {"code": error.code, "message": error.message, "hint": error.hint}

@@ -1,0 +1,50 @@
+"""`syncova-repo check`: whether everything that the backups need is there and unharmed."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from typer import Option
+
+from repositories.cli.arguments import LOCATION_RULE, LongLocationOptions, expect
+from repositories.console import exits
+from repositories.console.engine_run import run_engine
+from repositories.console.progress_view import choose_view
+from repositories.console.repository_access import access, split_location
+from repositories.console.terminal import Terminal, terminal_of
+from repositories.engine.process.protocol import CheckOrder, Request
+from syncova_project import clock
+
+NAME = "check"
+HELP = f"Check a repository. With --read-data every byte is read. Damage ends with exit code 13. {LOCATION_RULE}"
+EXAMPLES = ("check /mnt/backups/home", "check -r /mnt/backups/home --read-data --progress json")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(LongLocationOptions):
+    """What `check` takes."""
+
+    read_data: Annotated[bool, Option("--read-data", help="Read and verify all data, not structure only.")] = False
+
+
+def run(options: Options) -> int:
+    """Check in an engine child and print what was found."""
+    terminal = terminal_of(options)
+    location, rest = split_location(options.words, options)
+    expect(rest, ())
+    view = choose_view(options.progress, terminal, clock.monotonic)
+    request = Request(
+        operation="check",
+        repository=access(location, options, terminal),
+        check=CheckOrder(read_data=options.read_data),
+    )
+    report = run_engine(request, view, terminal).result
+    _print(terminal, report)
+    terminal.document(report)
+    return exits.DONE if report["ok"] else exits.INTEGRITY
+
+
+def _print(terminal: Terminal, report: dict[str, Any]) -> None:
+    for problem in report["problems"]:
+        terminal.line(f"damaged: {problem['object']}: {problem['message']}")
+    verdict = "no problems found" if report["ok"] else f"{len(report['problems'])} problems found"
+    terminal.line(f"{verdict}: {report['packs']:,} packs, {report['backups']:,} backups")

@@ -1,0 +1,61 @@
+"""`syncova-repo create`: make a repository and show its recovery code once."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from typer import Option
+
+from repositories.cli.arguments import LOCATION_RULE, LocationOptions, expect
+from repositories.console import exits
+from repositories.console.passwords import read_new_password
+from repositories.console.repository_access import split_location
+from repositories.console.terminal import terminal_of
+from repositories.engine.display import show_text
+
+NAME = "create"
+HELP = (
+    f"Make a repository at LOCATION. Prints its recovery code, once: keep it apart from the password. {LOCATION_RULE}"
+)
+EXAMPLES = (
+    "create /mnt/backups/home --password-file ~/.backup-password",
+    "create -r /mnt/backups/home --label laptop --json",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(LocationOptions):
+    """What `create` takes."""
+
+    label: Annotated[str, Option("--label", help="Name of the first password, in clear.")] = ""
+    padding: Annotated[bool, Option("--padding", help="Round sizes up, so that they tell less (up to 12 % more).")] = (
+        False
+    )
+
+
+def run(options: Options) -> int:
+    """Make the repository; an existing one is never touched."""
+    # Heavy; a wrong option should not wait for it.
+    from repositories.engine.repository import CreateOptions, create_repository
+    from repositories.engine.storage.locations import open_storage
+
+    terminal = terminal_of(options)
+    location, rest = split_location(options.words, options)
+    expect(rest, ())
+    storage = open_storage(location)
+    password = read_new_password(options, terminal)
+    created = create_repository(
+        storage,
+        CreateOptions(
+            password=password.encode(),
+            label=options.label,
+            insecure_no_password=options.insecure_no_password,
+            padding=options.padding,
+        ),
+    )
+    terminal.line(f"made repository {created.repository.id} at {show_text(location)}")
+    terminal.line(f"recovery code: {created.recovery_code}")
+    terminal.note("It opens the repository when the password is lost. It is shown only now: write it down.")
+    terminal.document(
+        {"repository_id": created.repository.id, "location": location, "recovery_code": created.recovery_code}
+    )
+    return exits.DONE

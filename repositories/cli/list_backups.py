@@ -1,0 +1,79 @@
+"""`syncova-repo list`: the backups of a repository, oldest first."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Option
+
+from repositories.cli.arguments import LOCATION_RULE, LocationOptions, expect
+from repositories.console import exits
+from repositories.console.repository_access import open_here, split_location
+from repositories.console.terminal import Terminal, terminal_of
+from repositories.engine.display import show_bytes, show_text, show_time
+
+if TYPE_CHECKING:
+    from repositories.engine.manifest.backups import Backup
+
+NAME = "list"
+HELP = f"List the backups of a repository, oldest first. {LOCATION_RULE}"
+EXAMPLES = ("list /mnt/backups/home", "list -r /mnt/backups/home --source laptop:/home --json")
+_COLUMNS = ("ID", "TIME", "MODE", "FILES", "SIZE", "STATE", "SOURCE")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(LocationOptions):
+    """What `list` takes."""
+
+    source: Annotated[str | None, Option("--source", metavar="NAME", help="Only backups of this source.")] = None
+
+
+def run(options: Options) -> int:
+    """Print the backups; an empty repository is no error."""
+    # Heavy; a wrong option should not wait for it.
+    from repositories.engine.manifest.backups import list_backups
+    from repositories.engine.process.describe import backups_document
+
+    terminal = terminal_of(options)
+    location, rest = split_location(options.words, options)
+    expect(rest, ())
+    backups = [
+        backup
+        for backup in list_backups(open_here(location, options, terminal))
+        if options.source is None or backup.source_name == options.source
+    ]
+    _print(terminal, backups)
+    terminal.document(backups_document(backups))
+    return exits.DONE
+
+
+def _print(terminal: Terminal, backups: list["Backup"]) -> None:
+    if not backups:
+        terminal.line("no backups")
+        return
+    rows = [_COLUMNS, *map(_row, backups)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        terminal.line(_aligned(row, widths))
+
+
+def _row(backup: "Backup") -> tuple[str, ...]:
+    from repositories.engine.process.describe import backup_state
+
+    figures = backup.root.statistics
+    state = backup_state(backup)
+    if figures.skipped or figures.warnings:
+        state += f" ({figures.skipped} skipped, {figures.warnings} warnings)"
+    return (
+        backup.short_id,
+        show_time(backup.received_ns),
+        show_text(backup.root.lineage.mode),
+        f"{figures.files:,}",
+        show_bytes(figures.logical_bytes),
+        state,
+        show_text(backup.source_name),
+    )
+
+
+def _aligned(row: Iterable[str], widths: list[int]) -> str:
+    return "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()

@@ -1,0 +1,77 @@
+"""`syncova-repo show`: one backup with its figures and its problems."""
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Argument, Option
+
+from repositories.cli.arguments import LOCATION_RULE, expect
+from repositories.console import exits
+from repositories.console.options import RepositoryOptions
+from repositories.console.repository_access import open_here, split_location
+from repositories.console.terminal import Terminal, terminal_of
+from repositories.engine.display import show_bytes, show_path, show_text, show_time
+
+if TYPE_CHECKING:
+    from repositories.engine.manifest.backups import Backup
+
+NAME = "show"
+HELP = f"Show one backup with its problems. BACKUP is an id, any unique part of it, or latest. {LOCATION_RULE}"
+EXAMPLES = ("show /mnt/backups/home latest", "show -r /mnt/backups/home 3fa2b1c0 --json")
+PROBLEMS_SHOWN = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(RepositoryOptions):
+    """What `show` takes."""
+
+    words: Annotated[tuple[str, ...], Argument(metavar="[LOCATION] BACKUP", hidden=True)] = ()
+    source: Annotated[str | None, Option("--source", metavar="NAME", help="Only backups of this source.")] = None
+    all_problems: Annotated[
+        bool, Option("--all-problems", help=f"List all problems, not the first {PROBLEMS_SHOWN} only.")
+    ] = False
+
+
+def run(options: Options) -> int:
+    """Print one backup."""
+    # Heavy; a wrong option should not wait for it.
+    from repositories.engine.manifest.backups import find_backup
+    from repositories.engine.manifest.problems import read_problems
+    from repositories.engine.process.describe import backup_fields, problem_fields
+
+    terminal = terminal_of(options)
+    location, rest = split_location(options.words, options, most=1)
+    (selector,) = expect(rest, ("BACKUP",))
+    repository = open_here(location, options, terminal)
+    backup = find_backup(repository, selector, options.source)
+    most = None if options.all_problems else PROBLEMS_SHOWN
+    found = itertools.islice(read_problems(repository.reader(), backup.root.problems), most)
+    problems = [problem_fields(problem) for problem in found]
+    _print(terminal, backup, problems)
+    terminal.document({"backup": backup_fields(backup), "problems": problems})
+    return exits.DONE
+
+
+def _print(terminal: Terminal, backup: "Backup", problems: list[dict[str, Any]]) -> None:
+    root = backup.root
+    figures = root.statistics
+    terminal.table(
+        [
+            ("backup", f"{show_text(backup.id)} ({backup.short_id})"),
+            ("source", show_text(root.source.name)),
+            ("path", show_path(root.source.id)),
+            ("host", show_text(root.source.host)),
+            ("time", show_time(backup.received_ns)),
+            ("mode", show_text(root.lineage.mode)),
+            ("parent", "none" if root.lineage.parent is None else show_text(root.lineage.parent)),
+            ("run", f"{show_text(root.origin.run_id)} ({show_text(root.origin.trigger)})"),
+            ("tags", ", ".join(map(show_text, root.origin.tags)) or "none"),
+            ("holds", f"{figures.files:,} files, {figures.directories:,} directories, {figures.links:,} links"),
+            ("size", show_bytes(figures.logical_bytes)),
+            ("read, stored", f"{show_bytes(figures.bytes_read)}, {show_bytes(figures.bytes_stored)}"),
+            ("problems", f"{figures.skipped} skipped, {figures.warnings} warnings, {figures.notes} notes"),
+        ]
+    )
+    for problem in problems:
+        terminal.line(f"  {problem['severity']}: {problem['path']}: {problem['kind']} {problem['detail']}".rstrip())

@@ -1,0 +1,100 @@
+"""Backups and their entries as JSON values: the shape that commands, the child's results and the API share.
+
+Owns the field names (design.md, section 4); fields are only ever added. Every foreign text is shown text.
+"""
+
+import stat
+from collections.abc import Sequence
+from typing import Any
+
+from repositories.engine.display import path_fields, show_text, time_field
+from repositories.engine.manifest.backups import Backup
+from repositories.engine.manifest.entries import Entry, EntryType, unpack_time
+from repositories.engine.manifest.problems import ProblemRecord, Severity
+
+COMPLETE, PARTIAL = "complete", "partial"
+
+
+def backup_fields(backup: Backup) -> dict[str, Any]:
+    """Return one backup as `list` tells it; sizes in bytes."""
+    root = backup.root
+    source, origin, lineage, figures = root.source, root.origin, root.lineage, root.statistics
+    return {
+        "id": backup.id,
+        "short_id": backup.short_id,
+        "source": show_text(source.name),
+        "source_type": show_text(source.type),
+        **path_fields(source.id),
+        "host": show_text(source.host),
+        "time": time_field(backup.received_ns),
+        "started_at": time_field(root.started_ns),
+        "finished_at": time_field(root.finished_ns),
+        "state": backup_state(backup),
+        "mode": show_text(lineage.mode),
+        "chain": show_text(lineage.chain),
+        "parent": None if lineage.parent is None else show_text(lineage.parent),
+        "sequence": lineage.sequence,
+        "run_id": show_text(origin.run_id),
+        "trigger": show_text(origin.trigger),
+        "scheduled_for": None if origin.scheduled_for_ns is None else time_field(origin.scheduled_for_ns),
+        "tags": [show_text(tag) for tag in origin.tags],
+        "files": figures.files,
+        "directories": figures.directories,
+        "links": figures.links,
+        "others": figures.others,
+        "logical_bytes": figures.logical_bytes,
+        "bytes_read": figures.bytes_read,
+        "bytes_stored": figures.bytes_stored,
+        "skipped": figures.skipped,
+        "warnings": figures.warnings,
+        "notes": figures.notes,
+        "manifest_id": backup.manifest_id,
+    }
+
+
+def backups_document(backups: Sequence[Backup]) -> dict[str, Any]:
+    """Return the object of `list`, oldest first as the repository gives them."""
+    return {"backups": [backup_fields(backup) for backup in backups]}
+
+
+def backup_state(backup: Backup) -> str:
+    """Return `complete`, or `partial` when something that should be in is not."""
+    return PARTIAL if backup.root.statistics.skipped else COMPLETE
+
+
+def entry_fields(path: bytes, entry: Entry) -> dict[str, Any]:
+    """Return one object of a backup as `ls` tells it; times in ns since the epoch."""
+    fields: dict[str, Any] = {
+        **path_fields(path),
+        "type": entry_type_name(entry),
+        "mode": f"{stat.S_IMODE(entry.mode):04o}",
+        "uid": entry.uid,
+        "gid": entry.gid,
+        "size": entry.size,
+        "mtime_ns": unpack_time(entry.mtime),
+    }
+    if entry.target is not None:
+        target = path_fields(entry.target)
+        fields["target"] = target["path"]
+        if "path_base64" in target:
+            fields["target_base64"] = target["path_base64"]
+    return fields
+
+
+def entry_type_name(entry: Entry) -> str:
+    """Return the type in words; `unknown` for one that a later version wrote."""
+    try:
+        return EntryType(entry.type).name.lower()
+    except ValueError:
+        return "unknown"
+
+
+def problem_fields(problem: ProblemRecord) -> dict[str, Any]:
+    """Return one problem that a backup carries."""
+    severities = {int(severity): severity.name.lower() for severity in Severity}
+    return {
+        "severity": severities.get(problem.severity, "unknown"),
+        "kind": show_text(problem.kind),
+        **path_fields(problem.path),
+        "detail": show_text(problem.detail),
+    }

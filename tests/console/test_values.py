@@ -1,0 +1,109 @@
+"""Locations, paths, rules and times as people type them."""
+
+import datetime as dt
+import os
+from pathlib import Path
+
+import pytest
+
+from repositories.console.failures import CommandError, FileUnreadableError, LocationMissingError
+from repositories.console.options import RepositoryOptions
+from repositories.console.paths import absolute, exclude_rules
+from repositories.console.repository_access import cache_directory, own_paths, resolve, split_location
+from repositories.console.times import parse_moment
+
+
+@pytest.fixture(autouse=True)
+def no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SYNCOVA_REPOSITORY", "SYNCOVA_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_the_first_word_is_the_location() -> None:
+    assert split_location(["/repo", "latest"], RepositoryOptions(), most=1) == ("/repo", ["latest"])
+
+
+def test_r_replaces_the_location() -> None:
+    assert split_location(["latest", "dir"], RepositoryOptions(repository="/repo"), most=2) == (
+        "/repo",
+        ["latest", "dir"],
+    )
+
+
+def test_the_environment_replaces_it_unless_a_word_is_one_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SYNCOVA_REPOSITORY", "/from/environment")
+    assert split_location([], RepositoryOptions()) == ("/from/environment", [])
+    assert split_location(["latest"], RepositoryOptions(), most=1) == ("/from/environment", ["latest"])
+    assert split_location(["/repo", "latest"], RepositoryOptions(), most=1) == ("/repo", ["latest"])
+    assert split_location([], RepositoryOptions(repository="/option")) == ("/option", [])
+
+
+def test_no_location_is_an_error_that_says_what_to_do() -> None:
+    with pytest.raises(LocationMissingError) as caught:
+        split_location([], RepositoryOptions())
+    assert "SYNCOVA_REPOSITORY" in caught.value.hint
+
+
+def test_local_locations_mean_the_same_in_every_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert resolve("repo") == str(tmp_path / "repo")
+    assert resolve("s3://bucket/prefix") == "s3://bucket/prefix"
+    with pytest.raises(CommandError, match="UTF-8"):
+        resolve(os.fsdecode(b"/repo\xff"))
+
+
+def test_a_backup_never_holds_repository_caches_or_own_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SYNCOVA_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("SYNCOVA_DATA_DIR", str(tmp_path / "data"))
+    own = own_paths("/repo")
+    assert set(own) == {bytes(tmp_path / "cache"), bytes(tmp_path / "data"), b"/repo"}
+
+
+def test_the_cache_lies_where_the_user_keeps_caches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/alice")
+    assert cache_directory() == "/home/alice/.cache/syncova"
+    monkeypatch.setenv("XDG_CACHE_HOME", "/var/cache/alice")
+    assert cache_directory() == "/var/cache/alice/syncova"
+
+
+def test_names_stay_bytes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert absolute(os.fsdecode(b"a\xff\n/../b\xfe")) == bytes(tmp_path) + b"/b\xfe"
+
+
+def test_rules_of_the_command_line_come_after_those_of_files(tmp_path: Path) -> None:
+    (tmp_path / "rules").write_text("# why\n*.tmp\n\n!keep.tmp\n", encoding="utf-8")
+    assert exclude_rules(("x",), (str(tmp_path / "rules"),)) == ("# why", "*.tmp", "", "!keep.tmp", "", "x")
+    with pytest.raises(FileUnreadableError):
+        exclude_rules((), (str(tmp_path / "missing"),))
+    (tmp_path / "rules").write_bytes(b"\xff")
+    with pytest.raises(FileUnreadableError, match="UTF-8"):
+        exclude_rules((), (str(tmp_path / "rules"),))
+    with pytest.raises(CommandError, match="UTF-8"):
+        exclude_rules((os.fsdecode(b"\xff"),), ())
+
+
+def ns(*parts: int) -> int:
+    return int(dt.datetime(*parts, tzinfo=dt.UTC).timestamp()) * 10**9  # type: ignore[misc, arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2026-11-30 08:00", ns(2026, 11, 30, 8)),
+        ("2026-11-30T08:00:00Z", ns(2026, 11, 30, 8)),
+        ("2026-11-30 08:00:00 UTC", ns(2026, 11, 30, 8)),
+        ("2026-11-30T08:00:00+01:00", ns(2026, 11, 30, 7)),
+        ("2026-11-30", ns(2026, 12, 1) - 1000),
+    ],
+)
+def test_times(text: str, expected: int) -> None:
+    """No zone is UTC (B4); a moment counts to the end of its microsecond, a date to the end of its day."""
+    assert parse_moment(text) == expected + 999
+
+
+@pytest.mark.parametrize("text", ["", "yesterday", "2026-13-01", "08:00", "\x1b[31m"])
+def test_what_is_no_time_is_refused(text: str) -> None:
+    with pytest.raises(CommandError) as caught:
+        parse_moment(text)
+    assert caught.value.message.isprintable()
