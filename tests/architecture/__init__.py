@@ -1,0 +1,1 @@
+"""Rules that the code must keep, checked on its syntax trees."""

@@ -1,0 +1,92 @@
+"""The stable error codes, read from the source. Run as a program, it writes their table into docs/errors.md.
+
+Owns how a code is recognised: the `code` of an error class, or the code handed to what makes a failure or refusal.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tests.architecture.source_files import CLONE, Module, calls, product
+
+CODE = re.compile(r"^[A-Z][A-Z0-9_]{2,}$")
+MAKERS = re.compile(r"fail|refus|answer|problem|conflict|reject|held", re.IGNORECASE)
+DOCUMENT = CLONE / "docs" / "errors.md"
+BEGIN = "<!-- codes: made by tests/architecture/error_codes.py -->"
+END = "<!-- end of codes -->"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ErrorCode:
+    """A code, with what its class says about it if it has one."""
+
+    code: str
+    meaning: str
+    exit_code: str
+    status: str
+
+
+def from_classes(module: Module) -> Iterator[ErrorCode]:
+    """Yield the codes of error classes."""
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.ClassDef) and node.name.endswith("Error"):
+            fields = {name: value for each in node.body for name, value in _constant(each)}
+            if CODE.match(str(fields.get("code", ""))):
+                meaning = " ".join((ast.get_docstring(node) or "").split("\n\n")[0].split())
+                shown = (str(fields.get(name, "")) for name in ("exit_code", "status"))
+                yield ErrorCode(str(fields["code"]), meaning, *shown)
+
+
+def from_calls(module: Module) -> Iterator[ErrorCode]:
+    """Yield the codes given to what makes a failure: `Failure("CODE", …)`, `code="CODE"`."""
+    for call, name in calls(module):
+        words = [each.value for each in call.keywords if each.arg == "code"]
+        if MAKERS.search(name.split(".")[-1]):
+            words += call.args[:2]
+        codes = [_sentence(word) for word in words if isinstance(word, ast.Constant)]
+        said = [text for text in map(_sentence, call.args) if " " in text]
+        yield from (ErrorCode(code, "".join(said[:1]), "", "") for code in codes if CODE.match(code))
+
+
+def collect() -> dict[str, ErrorCode]:
+    """Return every code once; what its class says is its meaning, else the first sentence told with it."""
+    codes: dict[str, ErrorCode] = {}
+    for find in (from_classes, from_calls):
+        for each in (each for module in product() for each in find(module)):
+            if not codes.get(each.code, each).meaning or each.code not in codes:
+                codes[each.code] = each
+    return dict(sorted(codes.items()))
+
+
+def table() -> str:
+    """Return the part of docs/errors.md that is made from the classes."""
+    rows = [BEGIN, "| code | meaning | HTTP status | exit code |", "| --- | --- | --- | --- |"]
+    rows += [f"| `{each.code}` | {each.meaning} | {each.status} | {each.exit_code} |" for each in collect().values()]
+    return "\n".join([*rows, END])
+
+
+def write() -> None:
+    """Put the table between its marks in docs/errors.md, whose other text is written by hand."""
+    before, _, rest = DOCUMENT.read_text(encoding="utf-8").partition(BEGIN)
+    _, _, after = rest.partition(END)
+    DOCUMENT.write_text(f"{before}{table()}{after}", encoding="utf-8")
+
+
+def _sentence(node: ast.expr) -> str:
+    if isinstance(node, ast.JoinedStr):
+        return "".join(_sentence(each) for each in node.values)
+    if isinstance(node, ast.FormattedValue):
+        return "…"
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def _constant(node: ast.stmt) -> Iterator[tuple[str, object]]:
+    target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+    value = getattr(node, "value", None)
+    if isinstance(target, ast.Name) and isinstance(value, ast.Constant):
+        yield target.id, value.value
+
+
+if __name__ == "__main__":
+    write()
