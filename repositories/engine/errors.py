@@ -45,6 +45,12 @@ class SourceMissingError(SourceError):
     code = "SOURCE_MISSING"
 
 
+class SourceEmptyError(SourceError):
+    """The source held something in its last backup and holds nothing now: it is probably not mounted."""
+
+    code = "SOURCE_EMPTY"
+
+
 class RepositoryError(EngineError):
     """The repository's storage failed: nothing is committed after one of these."""
 
@@ -78,6 +84,24 @@ class StorageFullError(RepositoryError):
     """The medium has no room left."""
 
     code = "REPOSITORY_FULL"
+
+
+class StorageReadOnlyError(RepositoryError):
+    """The medium refuses writes: mounted read-only, or no permission."""
+
+    code = "REPOSITORY_READ_ONLY"
+
+
+class ObjectExistsError(RepositoryError):
+    """An object of that name is on the medium already; objects are put once."""
+
+    code = "OBJECT_EXISTS"
+
+
+class CommitRefusedError(RepositoryError):
+    """A prune or a key rotation passed by while the backup ran: nothing is committed, a new run will do."""
+
+    code = "COMMIT_REFUSED"
 
 
 class ObjectMissingError(RepositoryError):

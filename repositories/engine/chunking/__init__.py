@@ -1,0 +1,1 @@
+"""Chunking: where content is cut."""

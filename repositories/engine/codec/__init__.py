@@ -1,0 +1,1 @@
+"""Codec: compression, padding, framing and sealing. Bytes in, bytes out; no storage."""

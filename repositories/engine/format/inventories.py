@@ -1,0 +1,21 @@
+"""The inventory of a rotation: the objects of older epochs that stay accepted, by name and hash.
+
+Owns the fields only; the newest keyring names the inventory and its BLAKE3.
+"""
+
+from repositories.engine.format.records import Record
+
+
+class InventoryEntry(Record, frozen=True):
+    """One accepted object: its kind, id, and the BLAKE3 of its stored bytes."""
+
+    kind: int
+    object_id: bytes
+    content_hash: bytes
+
+
+class InventoryRecord(Record, frozen=True):
+    """What `inventories/<id>` seals."""
+
+    generation: int
+    entries: tuple[InventoryEntry, ...]

@@ -1,0 +1,110 @@
+"""Object kinds, part kinds, and the names of objects on the medium.
+
+Owns the numbers written into headers and the directory of each kind. Numbers are never given to another kind.
+"""
+
+import enum
+
+from repositories.engine.ids import OBJECT_ID_LENGTH
+
+COPIES = "copies/"
+RESERVE_NAME = "reserve"
+
+
+class ObjectKind(enum.IntEnum):
+    """Kind of an object: bound into its key and its name."""
+
+    CONFIG = 1
+    KEYRING = 2
+    SLOT = 3
+    PACK = 4
+    INDEX = 5
+    MANIFEST = 6
+    CHECKPOINT = 7
+    ANNOTATION = 8
+    TOMBSTONE = 9
+    SESSION = 10
+    MARK = 11
+    SWEEP = 12
+    CONTROLLER = 13
+    VERIFIED = 14
+    DAMAGE = 15
+    INVENTORY = 16
+
+
+class PartKind(enum.IntEnum):
+    """Kind of a sealed part: bound into its associated data."""
+
+    RECORD = 1
+    BLOCK = 2
+    DIRECTORY = 3
+    SECTION = 4
+
+
+DIRECTORIES: dict[ObjectKind, str] = {
+    ObjectKind.CONFIG: "config",
+    ObjectKind.KEYRING: "keyrings",
+    ObjectKind.SLOT: "slots",
+    ObjectKind.PACK: "packs",
+    ObjectKind.INDEX: "index",
+    ObjectKind.MANIFEST: "manifests",
+    ObjectKind.CHECKPOINT: "checkpoints",
+    ObjectKind.ANNOTATION: "annotations",
+    ObjectKind.TOMBSTONE: "tombstones",
+    ObjectKind.SESSION: "sessions",
+    ObjectKind.MARK: "marks",
+    ObjectKind.SWEEP: "sweeps",
+    ObjectKind.CONTROLLER: "controllers",
+    ObjectKind.VERIFIED: "verified",
+    ObjectKind.DAMAGE: "damage",
+    ObjectKind.INVENTORY: "inventories",
+}
+
+WRITTEN_TWICE = frozenset(
+    {
+        ObjectKind.CONFIG,
+        ObjectKind.KEYRING,
+        ObjectKind.SLOT,
+        ObjectKind.INDEX,
+        ObjectKind.MANIFEST,
+        ObjectKind.SWEEP,
+        ObjectKind.INVENTORY,
+    }
+)
+
+
+def object_name(kind: ObjectKind, object_id: bytes, group: str = "") -> str:
+    """Return the name of an object; `group` is the generation of keyrings and slots, or the controller's id."""
+    digits = object_id.hex()
+    directory = DIRECTORIES[kind]
+    if kind is ObjectKind.PACK:
+        return f"{directory}/{digits[:2]}/{digits}"
+    return f"{directory}/{group}/{digits}" if group else f"{directory}/{digits}"
+
+
+def names_of(kind: ObjectKind, name: str) -> tuple[str, ...]:
+    """Return the names under which the object `name` is kept: two for the kinds that are written twice."""
+    return (name, COPIES + name) if kind in WRITTEN_TWICE else (name,)
+
+
+def object_id_of(name: str) -> bytes | None:
+    """Return the object id that ends `name`, or None for a name that is not one of ours."""
+    digits = name.rpartition("/")[2]
+    if len(digits) != OBJECT_ID_LENGTH * 2 or not _is_hex(digits):
+        return None
+    return bytes.fromhex(digits)
+
+
+def _is_hex(digits: str) -> bool:
+    return all(digit in "0123456789abcdef" for digit in digits)
+
+
+def generation_group(generation: int) -> str:
+    """Return a generation as it is written in names: eight hex digits, so that text order is number order."""
+    return f"{generation:08x}"
+
+
+def newest_generation(names: list[str]) -> int:
+    """Return the highest generation among names of keyrings or slots; 0 if there are none."""
+    groups = [name.split("/")[-2] for name in names]
+    return max((int(group, 16) for group in groups if len(group) == 8 and _is_hex(group)), default=0)

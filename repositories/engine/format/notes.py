@@ -1,0 +1,37 @@
+"""Records that speak about backups after the fact: annotations and tombstones.
+
+Owns the fields only. A hold wins over a concurrent tombstone; a tombstone is undone by one that names it, until the
+sweep.
+"""
+
+import enum
+
+from repositories.engine.format.records import Record
+
+
+class AnnotationKind(enum.IntEnum):
+    """What an annotation says."""
+
+    TAG = 1
+    HOLD = 2
+    NOTE = 3
+
+
+class AnnotationRecord(Record, frozen=True):
+    """What `annotations/<id>` seals. `withdraws` names an annotation that this one ends."""
+
+    kind: int
+    manifest_id: bytes
+    created_ns: int
+    text: str
+    expires_ns: int | None = None
+    withdraws: bytes | None = None
+
+
+class TombstoneRecord(Record, frozen=True):
+    """What `tombstones/<id>` seals: these manifests are deleted, or (`undoes`) a deletion is undone."""
+
+    manifests: tuple[bytes, ...]
+    created_ns: int
+    reason: str
+    undoes: bytes | None = None

@@ -1,0 +1,22 @@
+"""Records of what was checked: packs verified, and damage found.
+
+Owns the fields only.
+"""
+
+from repositories.engine.format.records import Record
+
+
+class VerifiedRecord(Record, frozen=True):
+    """What `verified/<id>` seals: these packs (16-byte ids, joined, sorted) were read whole and were good."""
+
+    checked_ns: int
+    packs: bytes
+
+
+class DamageRecord(Record, frozen=True):
+    """What `damage/<id>` seals: chunks (32-byte ids, joined, sorted) of one pack; none named means the whole pack."""
+
+    found_ns: int
+    pack_id: bytes
+    chunks: bytes
+    reason: str

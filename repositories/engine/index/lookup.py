@@ -1,0 +1,119 @@
+"""The look-up structure: chunk id → place.
+
+Owns the answer to two questions: is a chunk present for deduplication, and where can it be read. Held in memory as
+dictionaries of small numbers over the tables of the segments; the interface is what runs on disk will have, too.
+"""
+
+import threading
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from repositories.engine.ids import ChunkKind
+from repositories.engine.packs.directory import BlockRecord, PackRecord
+from repositories.engine.packs.reader import BlockPlace
+from repositories.engine.packs.table import table_ids, table_place
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where a chunk lies: pack, number of the block, offset and length in the decoded block."""
+
+    pack: bytes
+    block: int
+    offset: int
+    length: int
+    place: BlockPlace
+
+
+class ChunkIndex:
+    """All known chunks. Additions take a lock; questions take none and may run beside them.
+
+    `unusable` packs (marked by a prune) and `damaged` chunks (pack id → chunk ids, empty for the whole pack) can be
+    located but are not present: new content is stored again.
+    """
+
+    def __init__(self, unusable: frozenset[bytes], damaged: Mapping[bytes, frozenset[bytes]]) -> None:
+        self._unusable = unusable
+        self._damaged = damaged
+        self._present: dict[bytes, int] = {}
+        self._doubtful: dict[bytes, int] = {}
+        self._spares: dict[bytes, list[int]] = {}
+        self._starts: list[int] = []
+        self._places: list[BlockPlace] = []
+        self._packs: dict[bytes, PackRecord] = {}
+        self._count = 0
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        """Return the number of distinct chunks that are present."""
+        return len(self._present)
+
+    def packs(self) -> Mapping[bytes, PackRecord]:
+        """Return all known packs by id."""
+        return self._packs
+
+    def add(self, packs: Iterable[PackRecord]) -> None:
+        """Add packs; those already known are skipped."""
+        with self._lock:
+            for pack in packs:
+                if pack.pack_id not in self._packs:
+                    self._packs[pack.pack_id] = pack
+                    for number, block in enumerate(pack.blocks):
+                        self._add_block(pack, number, block)
+
+    def present(self, chunk_id: bytes) -> int | None:
+        """Return the chunk's ordinal if it counts as stored, else None. Cheap: one dictionary look-up."""
+        return self._present.get(chunk_id)
+
+    def block_of(self, ordinal: int) -> int:
+        """Return the number, among all known blocks, of the one that holds the chunk with this ordinal."""
+        return bisect_right(self._starts, ordinal) - 1
+
+    def packs_of(self, blocks: Iterable[int]) -> frozenset[bytes]:
+        """Return the packs in which these blocks lie."""
+        return frozenset(self._places[block].pack_id for block in blocks)
+
+    def locate(self, kind: ChunkKind, chunk_id: bytes) -> Location | None:
+        """Return the best place of a chunk, or None if no index names it."""
+        return next(self.locations(kind, chunk_id), None)
+
+    def locations(self, kind: ChunkKind, chunk_id: bytes) -> Iterator[Location]:
+        """Yield all places of a chunk, those that count as present first."""
+        found = [self._present.get(chunk_id), *self._spares.get(chunk_id, ()), self._doubtful.get(chunk_id)]
+        for ordinal in found:
+            if ordinal is None:
+                continue
+            at = bisect_right(self._starts, ordinal) - 1
+            place = self._places[at]
+            stored_kind, offset, length = table_place(place.record.table, ordinal - self._starts[at])
+            if stored_kind == kind:
+                yield Location(place.pack_id, place.number, offset, length, place)
+
+    def _add_block(self, pack: PackRecord, number: int, block: BlockRecord) -> None:
+        ids = table_ids(block.table)
+        if not ids:
+            return
+        start = self._count
+        self._starts.append(start)
+        self._places.append(BlockPlace(pack.pack_id, pack.header, number, block))
+        self._count += len(ids)
+        damaged = self._damaged.get(pack.pack_id)
+        if pack.pack_id in self._unusable or damaged is not None:
+            self._add_doubtful(ids, start, frozenset() if pack.pack_id in self._unusable else damaged)
+        elif self._present.keys().isdisjoint(ids):
+            self._present.update(zip(ids, range(start, start + len(ids)), strict=True))
+        else:
+            for ordinal, chunk_id in enumerate(ids, start):
+                self._add_duplicate(chunk_id, ordinal)
+
+    def _add_doubtful(self, ids: tuple[bytes, ...], start: int, damaged: frozenset[bytes] | None) -> None:
+        for ordinal, chunk_id in enumerate(ids, start):
+            if damaged and chunk_id not in damaged:
+                self._add_duplicate(chunk_id, ordinal)
+            else:
+                self._doubtful[chunk_id] = ordinal
+
+    def _add_duplicate(self, chunk_id: bytes, ordinal: int) -> None:
+        if self._present.setdefault(chunk_id, ordinal) != ordinal:
+            self._spares.setdefault(chunk_id, []).append(ordinal)

@@ -1,0 +1,67 @@
+"""Index segments: lists of packs with their blocks and chunks, put once, merged by segments that replace others.
+
+Owns the segment record, which segments are live, and the plan of a merge. A segment counts only if its fence is
+accepted, as manifests do: a session that a prune gave up on cannot bring packs back that are gone.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from repositories.engine.format.records import Record
+from repositories.engine.packs.directory import PackRecord
+
+MAX_LIVE = 64
+MERGE_ABOVE = 32
+MAX_MERGED_BYTES = 32 * 1024 * 1024
+
+
+class SegmentRecord(Record, frozen=True):
+    """What `index/<id>` seals. `replaces` names segments (16-byte ids) whose packs are all listed here."""
+
+    fence: int
+    session_id: bytes
+    created_ns: int
+    replaces: tuple[bytes, ...]
+    packs: tuple[PackRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MergePlan:
+    """Segments to be replaced by one that lists their packs."""
+
+    replaces: tuple[bytes, ...]
+    packs: tuple[PackRecord, ...]
+
+
+def live_segments(accepted: Mapping[bytes, SegmentRecord]) -> dict[bytes, SegmentRecord]:
+    """Return the accepted segments that no other accepted segment replaces."""
+    replaced = {old for record in accepted.values() for old in record.replaces}
+    return {segment_id: record for segment_id, record in accepted.items() if segment_id not in replaced}
+
+
+def plan_merge(live: Mapping[bytes, SegmentRecord]) -> MergePlan | None:
+    """Return what to merge, or None while there are few segments.
+
+    The smallest segments go first, so that each pack is written anew only a logarithmic number of times. Marked packs
+    stay in: a mark can be taken back, and only a sweep may forget a pack.
+    """
+    if len(live) <= MERGE_ABOVE:
+        return None
+    chosen: list[bytes] = []
+    total = 0
+    for segment_id in sorted(live, key=lambda each: segment_weight(live[each].packs)):
+        total += segment_weight(live[segment_id].packs)
+        if len(chosen) > 1 and total > MAX_MERGED_BYTES:
+            break
+        chosen.append(segment_id)
+    packs = {pack.pack_id: pack for each in chosen for pack in live[each].packs}
+    return MergePlan(tuple(chosen), tuple(packs.values()))
+
+
+def segment_weight(packs: Iterable[PackRecord]) -> int:
+    """Return about how many bytes these packs take in a segment."""
+    return sum(_pack_weight(pack.blocks) for pack in packs)
+
+
+def _pack_weight(blocks: Sequence[object]) -> int:
+    return 200 + sum(len(getattr(block, "table", b"")) + 20 for block in blocks)

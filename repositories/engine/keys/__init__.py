@@ -1,0 +1,1 @@
+"""Keys: password slots, recovery code, and the keyring with epoch keys and life-long secrets."""

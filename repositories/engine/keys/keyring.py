@@ -1,0 +1,127 @@
+"""The keyring: epoch keys, which rotation changes, and life-long secrets, which it does not.
+
+Owns the keyring record and what is derived from it: chunk ids, the current epoch key, the chunker in use. The secrets
+never leave this module but through the methods below, and never enter a message.
+"""
+
+from dataclasses import dataclass, field
+
+import blake3
+
+from repositories.engine.errors import IntegrityError
+from repositories.engine.format.records import Record
+from repositories.engine.ids import ChunkKind, Randomness
+from repositories.engine.limits import KIB, MIB
+
+KEY_LENGTH = 32
+CHUNKER_FASTCDC = 1
+
+
+class EpochKey(Record, frozen=True):
+    """The key under which objects of one epoch are sealed."""
+
+    epoch: int
+    key: bytes
+    created_ns: int
+
+
+class ChunkIdKey(Record, frozen=True):
+    """The BLAKE3 key of the ids of one kind of chunk in one domain."""
+
+    domain: int
+    kind: int
+    key: bytes
+
+
+class ChunkerRecord(Record, frozen=True):
+    """A numbered chunker: sizes in bytes, the normalization level, and the secret that decides where it cuts."""
+
+    number: int
+    algorithm: int
+    min_size: int
+    average: int
+    max_size: int
+    normalization: int
+    key: bytes
+    domain: int = 0
+
+
+class KeyringRecord(Record, frozen=True):
+    """What `keyrings/<generation>/<id>` seals."""
+
+    repository_id: bytes
+    generation: int
+    created_ns: int
+    epochs: tuple[EpochKey, ...]
+    current_epoch: int
+    chunk_id_keys: tuple[ChunkIdKey, ...]
+    chunkers: tuple[ChunkerRecord, ...]
+    current_chunker: int
+    padding: bool
+    read_features: tuple[str, ...] = ()
+    write_features: tuple[str, ...] = ()
+    inventory_id: bytes | None = None
+    inventory_hash: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Keyring:
+    """An opened keyring. Immutable; safe in several threads."""
+
+    record: KeyringRecord
+    _epochs: dict[int, bytes] = field(repr=False)
+    _chunk_keys: dict[int, bytes] = field(repr=False)
+
+    @property
+    def generation(self) -> int:
+        """Return the generation this keyring belongs to."""
+        return self.record.generation
+
+    @property
+    def current_epoch(self) -> int:
+        """Return the epoch under which new objects are sealed."""
+        return self.record.current_epoch
+
+    def epoch_key(self, epoch: int) -> bytes:
+        """Return the key of an epoch. Raises IntegrityError for one that never was."""
+        key = self._epochs.get(epoch)
+        if key is None:
+            raise IntegrityError(f"an object belongs to key epoch {epoch}, which does not exist", hint="run check")
+        return key
+
+    def chunk_id(self, kind: ChunkKind, data: bytes | bytearray | memoryview) -> bytes:
+        """Return the keyed 32-byte id of a chunk."""
+        return blake3.blake3(data, key=self._chunk_keys[kind]).digest()
+
+    def chunker(self) -> ChunkerRecord:
+        """Return the chunker in use. Raises IntegrityError if the keyring names one that it does not list."""
+        for chunker in self.record.chunkers:
+            if chunker.number == self.record.current_chunker:
+                return chunker
+        raise IntegrityError("the keyring names a chunker that it does not hold", hint="use a newer Syncova")
+
+
+def open_keyring(record: KeyringRecord) -> Keyring:
+    """Return the usable keyring of a record. Raises IntegrityError if keys are missing or of the wrong length."""
+    epochs = {entry.epoch: entry.key for entry in record.epochs}
+    chunk_keys = {entry.kind: entry.key for entry in record.chunk_id_keys if entry.domain == 0}
+    keys = [*epochs.values(), *chunk_keys.values(), *(chunker.key for chunker in record.chunkers)]
+    complete = record.current_epoch in epochs and all(kind in chunk_keys for kind in ChunkKind)
+    if not complete or any(len(key) != KEY_LENGTH for key in keys):
+        raise IntegrityError("the keyring is incomplete", hint="run check")
+    return Keyring(record, epochs, chunk_keys)
+
+
+def new_keyring_record(repository_id: bytes, now_ns: int, randomness: Randomness, *, padding: bool) -> KeyringRecord:
+    """Return the first keyring of a new repository."""
+    return KeyringRecord(
+        repository_id=repository_id,
+        generation=1,
+        created_ns=now_ns,
+        epochs=(EpochKey(1, randomness(KEY_LENGTH), now_ns),),
+        current_epoch=1,
+        chunk_id_keys=tuple(ChunkIdKey(0, kind, randomness(KEY_LENGTH)) for kind in ChunkKind),
+        chunkers=(ChunkerRecord(1, CHUNKER_FASTCDC, 256 * KIB, 1 * MIB, 4 * MIB, 1, randomness(KEY_LENGTH)),),
+        current_chunker=1,
+        padding=padding,
+    )

@@ -1,0 +1,43 @@
+"""The recovery code: 160 random bits in letters and digits that survive paper and telephone.
+
+Owns its text form: 36 characters of Crockford's base 32 in nine groups of four; the last four are a checksum, so
+that a mistyped code is told from a wrong one.
+"""
+
+import blake3
+
+_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_ALIKE = str.maketrans({"O": "0", "I": "1", "L": "1"})
+SECRET_LENGTH = 20
+_GROUP = 4
+_LENGTH = 36
+_CHECK_BITS = 20
+
+
+def format_recovery_code(secret: bytes) -> str:
+    """Return the printable code of 20 secret bytes."""
+    value = int.from_bytes(secret, "big") << _CHECK_BITS | _checksum(secret)
+    characters = [_ALPHABET[value >> 5 * place & 31] for place in reversed(range(_LENGTH))]
+    groups = ["".join(characters[start : start + _GROUP]) for start in range(0, _LENGTH, _GROUP)]
+    return "-".join(groups)
+
+
+def parse_recovery_code(text: bytes) -> bytes | None:
+    """Return the 20 secret bytes of a code as typed (case, spaces and dashes do not matter), or None if it is none."""
+    try:
+        plain = text.decode("ascii").upper().translate(_ALIKE)
+    except UnicodeDecodeError:
+        return None
+    characters = "".join(plain.split()).replace("-", "")
+    if len(characters) != _LENGTH or any(character not in _ALPHABET for character in characters):
+        return None
+    value = 0
+    for character in characters:
+        value = value << 5 | _ALPHABET.index(character)
+    secret = (value >> _CHECK_BITS).to_bytes(SECRET_LENGTH, "big")
+    return secret if _checksum(secret) == value & (1 << _CHECK_BITS) - 1 else None
+
+
+def _checksum(secret: bytes) -> int:
+    digest = blake3.blake3(b"syncova/1 recovery code" + secret).digest(3)
+    return int.from_bytes(digest, "big") >> 4

@@ -1,0 +1,24 @@
+"""The pinned limits of the format, checked before anything is allocated (engine.md, section 2).
+
+Owns numbers only. A limit may be raised by a later format version, never lowered: stored objects must stay readable.
+"""
+
+KIB = 1024
+MIB = 1024 * KIB
+GIB = 1024 * MIB
+
+MAX_BLOCK_DECODED = 16 * MIB
+MAX_PAGE = 1 * MIB
+MAX_ROOT = 64 * KIB
+MAX_CHUNKS_PER_PACK = 65_536
+MAX_PACK = 256 * MIB
+MAX_NAME = 1_024
+MAX_SLOTS = 64
+MAX_ARGON2_KIB = 1 * MIB  # in KiB: 1 GiB
+MAX_ARGON2_ITERATIONS = 64
+MAX_ARGON2_LANES = 64
+MAX_CLEAR_OBJECT = 64 * KIB
+MAX_RECORD = 16 * MIB
+MAX_SEGMENT = 256 * MIB
+MAX_GENERATION = 0xFFFF_FFFF
+MAX_LABEL = 256

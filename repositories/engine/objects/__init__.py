@@ -1,0 +1,1 @@
+"""Objects: sealed records on a storage, by kind and id."""

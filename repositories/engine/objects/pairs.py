@@ -1,0 +1,66 @@
+"""Objects that are written twice: put both or none, read from either, list the union.
+
+Owns the second prefix. A put that fails half-way takes back what it put: after a write error nothing stays visible.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from repositories.engine.errors import (
+    EngineError,
+    IntegrityError,
+    ObjectMissingError,
+    RepositoryError,
+    UnsupportedFormatError,
+)
+from repositories.engine.format.kinds import COPIES, DIRECTORIES, WRITTEN_TWICE, ObjectKind, names_of, object_id_of
+from repositories.engine.storage.base import Storage
+
+_T = TypeVar("_T")
+
+
+def put_all(storage: Storage, kind: ObjectKind, name: str, data: bytes, *, overwrite: bool = False) -> None:
+    """Put an object under all its names. Raises the storage's error, with nothing of the object left if possible."""
+    done: list[str] = []
+    try:
+        for each in names_of(kind, name):
+            storage.put(each, data, overwrite=overwrite)
+            done.append(each)
+    except EngineError:
+        for each in done:
+            with contextlib.suppress(RepositoryError):
+                storage.delete(each)
+        raise
+
+
+def read_either(storage: Storage, kind: ObjectKind, name: str, parse: Callable[[bytes], _T]) -> _T:
+    """Return `parse(bytes)` of the first copy that it accepts. Raises what the copies failed with, damage first."""
+    failure: EngineError | None = None
+    for each in names_of(kind, name):
+        try:
+            return parse(storage.get(each))
+        except (ObjectMissingError, IntegrityError, UnsupportedFormatError) as error:
+            if failure is None or isinstance(failure, ObjectMissingError):
+                failure = error
+    if failure is None:
+        raise IntegrityError(f"{name} has no place on the medium", hint="run check")
+    raise failure
+
+
+def list_names(storage: Storage, kind: ObjectKind) -> Iterator[str]:
+    """Yield the primary names of all objects of a kind that have at least one copy, in text order."""
+    prefix = DIRECTORIES[kind] + "/"
+    names = {stored.name for stored in storage.list(prefix)}
+    if kind in WRITTEN_TWICE:
+        names.update(stored.name.removeprefix(COPIES) for stored in storage.list(COPIES + prefix))
+    for name in sorted(names):
+        if object_id_of(name) is not None:
+            yield name
+
+
+def delete_all(storage: Storage, kind: ObjectKind, name: str) -> None:
+    """Remove an object under all its names; names that are gone already do not matter."""
+    for each in names_of(kind, name):
+        with contextlib.suppress(ObjectMissingError):
+            storage.delete(each)

@@ -1,0 +1,198 @@
+"""Opening a repository: config, slot, keyring, features, inventory.
+
+Owns the way from a secret to an opened store. Everything on the medium is hostile until it authenticates.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import blake3
+
+from repositories.engine.codec.envelopes import open_record
+from repositories.engine.errors import (
+    EngineError,
+    IntegrityError,
+    ObjectMissingError,
+    RepositoryNotFoundError,
+    UnsupportedFormatError,
+    WrongKeyError,
+)
+from repositories.engine.format.config import Config, parse_config, unknown_write_features
+from repositories.engine.format.inventories import InventoryRecord
+from repositories.engine.format.kinds import (
+    ObjectKind,
+    generation_group,
+    newest_generation,
+    object_id_of,
+    object_name,
+)
+from repositories.engine.format.records import decode
+from repositories.engine.ids import Randomness
+from repositories.engine.keys.keyring import Keyring, KeyringRecord, open_keyring
+from repositories.engine.keys.recovery import parse_recovery_code
+from repositories.engine.keys.slots import Slot, SlotRole, parse_slot
+from repositories.engine.limits import MAX_SLOTS
+from repositories.engine.objects.pairs import list_names, read_either
+from repositories.engine.objects.store import ObjectStore
+from repositories.engine.storage.base import Storage
+
+_DAMAGED = (ObjectMissingError, IntegrityError, UnsupportedFormatError)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedRepository:
+    """What opening yields. `unknown_write_features` not empty: read only."""
+
+    store: ObjectStore
+    config: Config
+    slot: Slot
+    unknown_write_features: tuple[str, ...]
+
+
+def unlock(storage: Storage, secret: bytes, randomness: Randomness) -> OpenedRepository:
+    """Open with a password or recovery code.
+
+    Raises RepositoryNotFoundError, WrongKeyError, UnsupportedFormatError, IntegrityError.
+    """
+    names = list(list_names(storage, ObjectKind.CONFIG))
+    if not names:
+        raise RepositoryNotFoundError(
+            "there is no repository at this location",
+            hint="check the path and the mount; syncova-repo create makes one",
+        )
+    opened: list[OpenedRepository] = []
+    failure: EngineError | None = None
+    for name in names:
+        try:
+            opened.append(_unlock_config(storage, name, secret, randomness))
+        except (WrongKeyError, *_DAMAGED) as error:
+            failure = failure or error
+    if not opened:
+        raise failure or WrongKeyError("no key slot opens", hint="check the password")
+    return opened[0] if len(opened) == 1 else _really_made(opened)
+
+
+def _unlock_config(storage: Storage, name: str, secret: bytes, randomness: Randomness) -> OpenedRepository:
+    config_bytes, config = read_either(storage, ObjectKind.CONFIG, name, lambda data: (data, parse_config(data)))
+    unknown_write_features(config.read_features, config.write_features)
+    generation = newest_generation([*list_names(storage, ObjectKind.KEYRING)])
+    slot, key = _open_slot(storage, config, generation, secret)
+    keyring = _open_keyring(storage, config_bytes, config, (generation, key))
+    record = keyring.record
+    unknown = unknown_write_features(
+        config.read_features + record.read_features, config.write_features + record.write_features
+    )
+    store = ObjectStore(storage, config.repository_id, keyring, randomness)
+    if record.inventory_id is not None:
+        inventory = _read_inventory(store, record.inventory_id, record.inventory_hash or b"")
+        store = ObjectStore(storage, config.repository_id, keyring, randomness, inventory)
+    return OpenedRepository(store, config, slot, unknown)
+
+
+def list_slots(storage: Storage, repository_id: bytes, generation: int) -> tuple[list[Slot], int]:
+    """Return the readable slots of one generation, and how many are damaged or of an unknown type."""
+    slots: list[Slot] = []
+    damaged = 0
+    prefix = f"slots/{generation_group(generation)}/"
+    for name in list_names(storage, ObjectKind.SLOT):
+        if not name.startswith(prefix):
+            continue
+        try:
+            slot = read_either(storage, ObjectKind.SLOT, name, parse_slot)
+        except _DAMAGED:
+            damaged += 1
+            continue
+        facts = slot.facts
+        named_so = object_id_of(name) == facts.slot_id and facts.generation == generation
+        if named_so and facts.repository_id == repository_id:
+            slots.append(slot)
+    if len(slots) > MAX_SLOTS:
+        raise IntegrityError(f"the repository has {len(slots)} key slots", hint=f"at most {MAX_SLOTS} are allowed")
+    return slots, damaged
+
+
+def _open_slot(storage: Storage, config: Config, generation: int, secret: bytes) -> tuple[Slot, bytes]:
+    slots, damaged = list_slots(storage, config.repository_id, generation)
+    for slot, slot_secret in _attempts(slots, secret):
+        try:
+            key = slot.open(slot_secret)
+        except IntegrityError:
+            damaged += 1
+            continue
+        if key is not None:
+            return slot, key
+    hint = "check the password, or use the recovery code"
+    if damaged:
+        hint = f"{damaged} key slots are damaged: use another password or the recovery code"
+    raise WrongKeyError("no key slot opens with this password or recovery code", hint=hint)
+
+
+def _attempts(slots: list[Slot], secret: bytes) -> Iterator[tuple[Slot, bytes]]:
+    """Yield slots to try: the recovery slots only for what has a recovery code's form, and then first.
+
+    Cheap slots come before dear ones, so that a hostile slot cannot delay the true one.
+    """
+    by_cost = sorted(slots, key=lambda slot: slot.facts.memory_kib * slot.facts.iterations)
+    code = parse_recovery_code(secret)
+    if code is not None:
+        yield from ((slot, code) for slot in by_cost if slot.facts.role == SlotRole.RECOVERY_CODE)
+    yield from ((slot, secret) for slot in by_cost if slot.facts.role == SlotRole.PASSWORD)
+
+
+def _open_keyring(storage: Storage, config_bytes: bytes, config: Config, unlocked: tuple[int, bytes]) -> Keyring:
+    generation, key = unlocked
+    failure: EngineError | None = None
+    group = generation_group(generation)
+    for name in list_names(storage, ObjectKind.KEYRING):
+        keyring_id = object_id_of(name)
+        if keyring_id is None or name != object_name(ObjectKind.KEYRING, keyring_id, group):
+            continue
+
+        def parse(data: bytes, keyring_id: bytes = keyring_id) -> KeyringRecord:
+            identity = (ObjectKind.KEYRING, keyring_id)
+            payload = open_record(config.repository_id, lambda _: key, identity, data, config_bytes)
+            return decode(payload, KeyringRecord)
+
+        try:
+            record = read_either(storage, ObjectKind.KEYRING, name, parse)
+        except _DAMAGED as error:
+            failure = error
+            continue
+        if record.generation == generation and record.repository_id == config.repository_id:
+            return open_keyring(record)
+    raise failure or IntegrityError("the keyring of this repository is missing", hint="restore it from a copy")
+
+
+def _read_inventory(store: ObjectStore, inventory_id: bytes, expected: bytes) -> dict[tuple[int, bytes], bytes]:
+    def parse(data: bytes) -> InventoryRecord:
+        if blake3.blake3(data).digest() != expected:
+            raise IntegrityError("the inventory is not the one that the keyring names", hint="run check")
+        return decode(store.open(ObjectKind.INVENTORY, inventory_id, data), InventoryRecord)
+
+    name = object_name(ObjectKind.INVENTORY, inventory_id)
+    record = read_either(store.storage, ObjectKind.INVENTORY, name, parse)
+    return {(entry.kind, entry.object_id): entry.content_hash for entry in record.entries}
+
+
+def _really_made(opened: list[OpenedRepository]) -> OpenedRepository:
+    """Choose between configs that the same secret opens: a creator died in a race before it could withdraw.
+
+    The one that was made has an index segment under its keys. Raises IntegrityError if that does not decide.
+    """
+    made = [
+        each for each in opened if any(_opens(each.store, index_id) for index_id in each.store.ids(ObjectKind.INDEX))
+    ]
+    if len(made) == 1:
+        return made[0]
+    if not made:
+        return opened[0]
+    names = ", ".join(object_name(ObjectKind.CONFIG, each.config.repository_id) for each in made)
+    raise IntegrityError(f"two repositories lie in one place: {names}", hint="move one of them away")
+
+
+def _opens(store: ObjectStore, index_id: bytes) -> bool:
+    try:
+        store.read(ObjectKind.INDEX, index_id)
+    except _DAMAGED:
+        return False
+    return True

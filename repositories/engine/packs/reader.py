@@ -1,0 +1,118 @@
+"""Reading packs: one block by one ranged read, or the directory of a pack without any index.
+
+Owns opening what a pack holds. Trusts nothing that is not authenticated.
+"""
+
+import collections
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from repositories.engine.codec.frames import decode_frame
+from repositories.engine.codec.sealing import ObjectSeal
+from repositories.engine.errors import IntegrityError
+from repositories.engine.format.headers import (
+    FOOTER_LENGTH,
+    OBJECT_HEADER_LENGTH,
+    ObjectHeader,
+    parse_object_header,
+    parse_pack_footer,
+)
+from repositories.engine.format.kinds import ObjectKind, PartKind, object_name
+from repositories.engine.format.records import decode
+from repositories.engine.limits import MAX_PACK, MAX_RECORD
+from repositories.engine.objects.store import ObjectStore
+from repositories.engine.packs.blocks import DecodedBlock, open_block
+from repositories.engine.packs.directory import DIRECTORY_NUMBER, BlockRecord, DirectoryRecord
+
+_SEALS_KEPT = 256
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class BlockPlace:
+    """Where a block lies, as index or directory say; `table` is what the block must begin with."""
+
+    pack_id: bytes
+    header: bytes
+    number: int
+    record: BlockRecord
+
+
+class PackReader:
+    """Opens blocks and directories. Safe in several threads."""
+
+    def __init__(self, store: ObjectStore) -> None:
+        self._store = store
+        self._seals: collections.OrderedDict[bytes, ObjectSeal] = collections.OrderedDict()
+        self._lock = threading.Lock()
+
+    def read_block(self, place: BlockPlace) -> DecodedBlock:
+        """Return a block. Raises ObjectMissingError or IntegrityError; damage in transport is given a second read."""
+
+        def read() -> DecodedBlock:
+            part = self._get(place.pack_id, place.record.offset, place.record.length)
+            block = open_block(self._seal(place.pack_id, place.header), place.number, part)
+            if block.table_bytes != place.record.table:
+                raise IntegrityError("a block holds other chunks than the index says", hint="run check")
+            return block
+
+        return _twice(read)
+
+    def read_directory(self, pack_id: bytes) -> tuple[bytes, DirectoryRecord]:
+        """Return clear header and directory of a pack, found through its footer. Raises IntegrityError."""
+        return _twice(lambda: self._read_directory(pack_id))
+
+    def _read_directory(self, pack_id: bytes) -> tuple[bytes, DirectoryRecord]:
+        name = object_name(ObjectKind.PACK, pack_id)
+        size = self._store.storage.size(name)
+        if not OBJECT_HEADER_LENGTH + FOOTER_LENGTH <= size <= MAX_PACK:
+            raise IntegrityError(f"{name} has an impossible length", hint="run check")
+        header = self._get(pack_id, 0, OBJECT_HEADER_LENGTH)
+        footer = parse_pack_footer(self._get(pack_id, size - FOOTER_LENGTH, FOOTER_LENGTH))
+        end = footer.directory_offset + footer.directory_length
+        if footer.length != size or end > size - FOOTER_LENGTH or footer.directory_length > MAX_RECORD:
+            raise IntegrityError(f"{name} ends with a footer that does not fit it", hint="run check")
+        part = self._get(pack_id, footer.directory_offset, footer.directory_length)
+        plain = self._seal(pack_id, header).open(DIRECTORY_NUMBER, PartKind.DIRECTORY, part)
+        directory = decode(decode_frame(plain, MAX_RECORD).payload, DirectoryRecord)
+        if directory.parts != len(directory.blocks) or directory.blocks_end != footer.directory_offset:
+            raise IntegrityError(f"{name} has a directory of another pack", hint="run check")
+        return header, directory
+
+    def _seal(self, pack_id: bytes, header: bytes) -> ObjectSeal:
+        with self._lock:
+            seal = self._seals.get(pack_id)
+            if seal is not None and seal.header == header:
+                self._seals.move_to_end(pack_id)
+                return seal
+        parsed = _pack_header(pack_id, header)
+        seal = self._store.seal_of(parsed)
+        with self._lock:
+            self._seals[pack_id] = seal
+            if len(self._seals) > _SEALS_KEPT:
+                self._seals.popitem(last=False)
+        return seal
+
+    def _get(self, pack_id: bytes, offset: int, length: int) -> bytes:
+        name = object_name(ObjectKind.PACK, pack_id)
+        data = self._store.storage.get(name, offset, length)
+        if len(data) != length:
+            raise IntegrityError(f"{name} is shorter than it should be", hint="run check")
+        return data
+
+
+def _pack_header(pack_id: bytes, header: bytes) -> ObjectHeader:
+    parsed = parse_object_header(header)
+    if parsed.kind is not ObjectKind.PACK or parsed.object_id != pack_id:
+        raise IntegrityError("a pack has another object's header", hint="run check")
+    return parsed
+
+
+def _twice(read: Callable[[], _T]) -> _T:
+    """Return what `read` returns; one failure of integrity is put down to the transport and tried again."""
+    try:
+        return read()
+    except IntegrityError:
+        return read()

@@ -1,0 +1,191 @@
+"""The front door: create and open repositories, list backups, begin sessions, read chunks.
+
+Owns the Repository object that all operations work through. Outside the lower engine nothing below this module (and
+ids, errors, limits, clock) is imported.
+"""
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from repositories.engine.clock import SYSTEM_CLOCK, Clock
+from repositories.engine.creation import CreateOptions, make_repository
+from repositories.engine.errors import ObjectMissingError, UnsupportedFormatError
+from repositories.engine.format.commits import CheckpointRecord, ManifestRecord
+from repositories.engine.format.config import Config
+from repositories.engine.format.kinds import ObjectKind, object_name
+from repositories.engine.format.records import decode
+from repositories.engine.ids import Randomness, system_randomness
+from repositories.engine.index.catalogue import Catalogue, build_index, list_steadily
+from repositories.engine.index.lookup import Location
+from repositories.engine.keys.keyring import Keyring
+from repositories.engine.keys.slots import Slot
+from repositories.engine.objects.store import ObjectStore
+from repositories.engine.opening import list_slots, unlock
+from repositories.engine.packs.reader import PackReader
+from repositories.engine.reader import ChunkReader
+from repositories.engine.sessions.options import WriteOptions
+from repositories.engine.sessions.read import ReadSession
+from repositories.engine.sessions.views import read_damage, read_newest_sweep
+from repositories.engine.sessions.write import WriteSession
+from repositories.engine.storage.base import Storage, StoredObject
+
+__all__ = [
+    "ChunkReader",
+    "CreateOptions",
+    "CreatedRepository",
+    "Location",
+    "ReadSession",
+    "Repository",
+    "StoredManifest",
+    "WriteOptions",
+    "WriteSession",
+    "create_repository",
+    "open_repository",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredManifest:
+    """A manifest or checkpoint: `root` is the canonical bytes as committed, `object_id` hex as commit returned it."""
+
+    object_id: str
+    name: str
+    root: bytes = field(repr=False)
+    received_ns: int
+    fence: int
+    generation: int
+
+
+class Repository:
+    """An opened repository. Safe in several threads; sessions and readers made from it are independent."""
+
+    def __init__(
+        self, store: ObjectStore, config: Config, clock: Clock, unknown_write_features: tuple[str, ...] = ()
+    ) -> None:
+        self.store = store
+        self.config = config
+        self.clock = clock
+        self.id = config.repository_id.hex()
+        self.unknown_write_features = unknown_write_features
+        self.catalogue = Catalogue(store)
+        self.pack_reader = PackReader(store)
+        self._manifests: dict[bytes, ManifestRecord] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def storage(self) -> Storage:
+        """Return the storage."""
+        return self.store.storage
+
+    @property
+    def keyring(self) -> Keyring:
+        """Return the keyring."""
+        return self.store.keyring
+
+    def backups(self) -> list[StoredManifest]:
+        """Return the manifests that count (fence rule), oldest first by the time they were received.
+
+        Raises IntegrityError for one that is damaged in both copies: nothing is left out silently.
+        """
+        sweep = read_newest_sweep(self.store)
+        found = [
+            _stored(ObjectKind.MANIFEST, manifest_id, record)
+            for manifest_id, record in self._read_manifests().items()
+            if sweep.accepts_manifest(manifest_id, record.fence)
+        ]
+        return sorted(found, key=lambda each: (each.received_ns, each.name))
+
+    def checkpoints(self) -> list[StoredManifest]:
+        """Return the checkpoints of unfinished backups, oldest first."""
+        found: list[StoredManifest] = []
+        for checkpoint_id in self.store.ids(ObjectKind.CHECKPOINT):
+            record = decode(self.store.read(ObjectKind.CHECKPOINT, checkpoint_id), CheckpointRecord)
+            found.append(_stored(ObjectKind.CHECKPOINT, checkpoint_id, record))
+        return sorted(found, key=lambda each: (each.received_ns, each.name))
+
+    def reader(self) -> ChunkReader:
+        """Return a reader over the index as it is listed now."""
+        live = list_steadily(self.catalogue, read_newest_sweep(self.store).accepts_segment)
+        index = build_index(live, frozenset(), read_damage(self.store))
+        return ChunkReader(index, self.pack_reader, self.keyring)
+
+    def begin_write(self, options: WriteOptions | None = None) -> WriteSession:
+        """Begin a write session. Raises UnsupportedFormatError if this program must not write here."""
+        if self.unknown_write_features:
+            raise UnsupportedFormatError(
+                f"the repository uses {', '.join(self.unknown_write_features)}, not known here: it can only be read",
+                hint="use a newer Syncova to write",
+            )
+        return WriteSession(self.store, self.catalogue, self.clock, options or WriteOptions())
+
+    def begin_read(self) -> ReadSession:
+        """Begin a session that keeps a prune from taking packs away; close it when done."""
+        return ReadSession(self.store, self.clock)
+
+    def object_names(self, prefix: str = "") -> Iterator[StoredObject]:
+        """Yield everything on the medium below a prefix (ends with a slash, or empty)."""
+        return self.storage.list(prefix)
+
+    def slots(self) -> tuple[list[Slot], int]:
+        """Return the key slots of the newest generation, and how many are damaged."""
+        return list_slots(self.storage, self.config.repository_id, self.keyring.generation)
+
+    def _read_manifests(self) -> dict[bytes, ManifestRecord]:
+        """Return all manifests on the medium; each is read once in this object's life."""
+        with self._lock:
+            known = self._manifests
+        found: dict[bytes, ManifestRecord] = {}
+        for manifest_id in self.store.ids(ObjectKind.MANIFEST):
+            record = known.get(manifest_id)
+            if record is None:
+                try:
+                    record = decode(self.store.read(ObjectKind.MANIFEST, manifest_id), ManifestRecord)
+                except ObjectMissingError:
+                    continue  # swept between listing and reading
+            found[manifest_id] = record
+        with self._lock:
+            self._manifests = found
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class CreatedRepository:
+    """A new repository, opened, and its recovery code, which is shown once and stored nowhere."""
+
+    repository: Repository
+    recovery_code: str = field(repr=False)
+
+
+def create_repository(storage: Storage, options: CreateOptions) -> CreatedRepository:
+    """Make and open a repository. Raises RepositoryExistsError, ConfigurationError, the storage's errors."""
+    made = make_repository(storage, options)
+    return CreatedRepository(Repository(made.store, made.config, options.clock), made.recovery_code)
+
+
+def open_repository(
+    storage: Storage,
+    secret: bytes,
+    *,
+    cache_dir: str | None = None,
+    clock: Clock = SYSTEM_CLOCK,
+    randomness: Randomness = system_randomness,
+) -> Repository:
+    """Open a repository with a password or the recovery code. `cache_dir` may hold caches, never anything needed.
+
+    Raises RepositoryNotFoundError, WrongKeyError, UnsupportedFormatError, IntegrityError.
+    """
+    del cache_dir  # nothing is cached on disk in this version
+    opened = unlock(storage, secret, randomness)
+    return Repository(opened.store, opened.config, clock, opened.unknown_write_features)
+
+
+def _stored(kind: ObjectKind, object_id: bytes, record: ManifestRecord | CheckpointRecord) -> StoredManifest:
+    return StoredManifest(
+        object_id=object_id.hex(),
+        name=object_name(kind, object_id),
+        root=record.root,
+        received_ns=record.received_ns,
+        fence=record.fence,
+        generation=record.generation,
+    )

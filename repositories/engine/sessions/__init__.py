@@ -1,0 +1,1 @@
+"""Sessions: leases, fences, marks, and writing between them."""

@@ -1,0 +1,44 @@
+"""The fence rule, pure: which manifests and segments count (engine.md, section 5).
+
+Owns the decision only; reading marks and sweeps is the caller's. No clock takes part in it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from repositories.engine.ids import OBJECT_ID_LENGTH
+
+
+@dataclass(frozen=True, slots=True)
+class MarksView:
+    """What the marks said at one moment: the highest number (the fence of whoever looked) and all marked packs."""
+
+    highest: int = 0
+    packs: frozenset[bytes] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class SweepView:
+    """The newest sweep: its number (0: none yet) and the ids it accepts from before."""
+
+    number: int = 0
+    manifests: frozenset[bytes] = field(default_factory=frozenset)
+    segments: frozenset[bytes] = field(default_factory=frozenset)
+
+    def accepts_manifest(self, manifest_id: bytes, fence: int) -> bool:
+        """Tell whether a manifest counts: its fence is not older than the sweep, or the sweep names it."""
+        return fence >= self.number or manifest_id in self.manifests
+
+    def accepts_segment(self, segment_id: bytes, fence: int) -> bool:
+        """Tell whether an index segment counts, by the same rule."""
+        return fence >= self.number or segment_id in self.segments
+
+
+def split_ids(joined: bytes) -> frozenset[bytes]:
+    """Return the 16-byte ids of a joined list."""
+    return frozenset(joined[at : at + OBJECT_ID_LENGTH] for at in range(0, len(joined), OBJECT_ID_LENGTH))
+
+
+def join_ids(ids: Sequence[bytes] | frozenset[bytes]) -> bytes:
+    """Return ids as records hold them: sorted and joined."""
+    return b"".join(sorted(ids))

@@ -1,0 +1,80 @@
+"""Leases: the object that says a session lives, renewed by a counter.
+
+Owns putting, renewing and removing this process's own leases. A lease protects nothing by itself: the fence does. It
+only tells a prune whom to wait for.
+"""
+
+import contextlib
+import threading
+
+from repositories.engine.errors import EngineError, RepositoryError
+from repositories.engine.format.collection import LeaseRecord, SessionPurpose
+from repositories.engine.format.kinds import ObjectKind
+from repositories.engine.format.records import encode
+from repositories.engine.objects.store import ObjectStore
+from repositories.engine.sessions.holder import this_process
+
+RENEW_SECONDS = 60.0
+
+
+class Lease:
+    """One lease on the medium, renewed by a thread of its own until it ends."""
+
+    def __init__(self, store: ObjectStore, purpose: SessionPurpose, now_ns: int) -> None:
+        """Put the lease; it is visible when this returns. Raises the storage's error."""
+        self.session_id = store.new_id()
+        self._store = store
+        self._purpose = purpose
+        self._started_ns = now_ns
+        self._holder = this_process()
+        self._counter = 0
+        self._fence = 0
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self._put(first=True)
+        self._thread = threading.Thread(target=self._renew_until_ended, name="syncova-lease", daemon=True)
+        self._thread.start()
+
+    def hold_fence(self, fence: int) -> None:
+        """Remember the fence; the next renewal tells it."""
+        self._fence = fence
+
+    def end(self) -> None:
+        """Stop renewing and remove the lease. A medium that refuses is left alone: the lease expires by itself."""
+        if self._ended.is_set():
+            return
+        self._ended.set()
+        with self._lock, contextlib.suppress(RepositoryError):
+            self._store.remove(ObjectKind.SESSION, self.session_id)
+
+    def renew(self) -> None:
+        """Put the lease with the next counter. Raises the storage's error."""
+        with self._lock:
+            if not self._ended.is_set():
+                self._counter += 1
+                self._put(first=False)
+
+    def _renew_until_ended(self) -> None:
+        while not self._ended.wait(RENEW_SECONDS):
+            # A renewal that fails is tried again next minute; commits are safe without it.
+            with contextlib.suppress(EngineError):
+                self.renew()
+
+    def _put(self, *, first: bool) -> None:
+        holder = self._holder
+        record = LeaseRecord(
+            session_id=self.session_id,
+            purpose=self._purpose,
+            counter=self._counter,
+            fence=self._fence,
+            boot_id=holder.boot_id,
+            pid_namespace=holder.pid_namespace,
+            pid=holder.pid,
+            process_start=holder.process_start,
+            host=holder.host,
+            started_ns=self._started_ns,
+        )
+        if first:
+            self._store.put(ObjectKind.SESSION, encode(record), self.session_id)
+        else:
+            self._store.replace(ObjectKind.SESSION, encode(record), self.session_id)

@@ -1,0 +1,39 @@
+"""The read session: a lease that keeps packs from being taken away under a restore or check.
+
+Owns the lease only. A medium that cannot be written to is read without one: nobody can prune it either.
+"""
+
+from repositories.engine.clock import Clock
+from repositories.engine.errors import StorageFullError, StorageReadOnlyError
+from repositories.engine.format.collection import SessionPurpose
+from repositories.engine.objects.store import ObjectStore
+from repositories.engine.sessions.leases import Lease
+from repositories.engine.sessions.views import read_marks
+
+
+class ReadSession:
+    """A reader's session; use it as a context manager or close it."""
+
+    def __init__(self, store: ObjectStore, clock: Clock) -> None:
+        """Put the lease, then look at the marks. A full or read-only medium is read without a lease."""
+        self._lease: Lease | None = None
+        try:
+            self._lease = Lease(store, SessionPurpose.READ, clock.now_ns())
+        except (StorageReadOnlyError, StorageFullError):
+            self.fence = read_marks(store).highest
+            return
+        self.fence = read_marks(store).highest
+        self._lease.hold_fence(self.fence)
+
+    def __enter__(self) -> "ReadSession":
+        """Return the session; leaving the block closes it."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Close the session."""
+        self.close()
+
+    def close(self) -> None:
+        """End the lease. Safe to call twice."""
+        if self._lease is not None:
+            self._lease.end()

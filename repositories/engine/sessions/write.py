@@ -1,0 +1,232 @@
+"""The write session: lease, fence, deduplication, packs, index, commit (engine.md, sections 3 and 5).
+
+Owns the order that makes a commit safe: packs durable, then index, then manifest. Knows nothing of what chunks and
+roots mean.
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+
+from repositories.engine.clock import Clock
+from repositories.engine.codec.compression import level_of
+from repositories.engine.errors import CommitRefusedError, ObjectMissingError, RepositoryError
+from repositories.engine.format.collection import SessionPurpose
+from repositories.engine.format.commits import CheckpointRecord, ManifestRecord
+from repositories.engine.format.kinds import ObjectKind, newest_generation, object_name
+from repositories.engine.format.records import encode
+from repositories.engine.ids import ChunkKind
+from repositories.engine.index.catalogue import Catalogue, build_index, list_steadily
+from repositories.engine.index.segments import SegmentRecord, plan_merge
+from repositories.engine.limits import MAX_ROOT
+from repositories.engine.objects.store import ObjectStore
+from repositories.engine.packs.blocks import BlockStyle, PendingChunk
+from repositories.engine.packs.directory import CLASS_OF_KIND, PackClass, PackRecord
+from repositories.engine.packs.pipeline import BlockPipeline, PipelineSettings
+from repositories.engine.sessions.gather import Gatherer
+from repositories.engine.sessions.leases import Lease
+from repositories.engine.sessions.options import WriteOptions
+from repositories.engine.sessions.views import read_damage, read_marks, read_newest_sweep
+
+
+class WriteSession:
+    """One writer. `put`, `put_many`, `has`, `chunk_id` may be called from several threads; the rest from one.
+
+    Any failure of sealing or storage poisons the session: every later call raises it and nothing is committed.
+    """
+
+    def __init__(self, store: ObjectStore, catalogue: Catalogue, clock: Clock, options: WriteOptions) -> None:
+        """Put the lease, then read marks, damage and index: in this order. Raises the storage's errors."""
+        self._store = store
+        self._catalogue = catalogue
+        self._clock = clock
+        style = BlockStyle(level_of(options.compression), store.keyring.record.padding)
+        self._lease = Lease(store, SessionPurpose.WRITE, clock.now_ns())
+        try:
+            self._marks = read_marks(store)
+            self.fence = self._marks.highest
+            self._lease.hold_fence(self.fence)
+            self._live = list_steadily(catalogue, read_newest_sweep(store).accepts_segment)
+            self._index = build_index(self._live, self._marks.packs, read_damage(store))
+        except BaseException:
+            self._lease.end()
+            raise
+        settings = PipelineSettings(style, options.workers, options.pack_target, options.in_flight)
+        self._pipeline = BlockPipeline(store, settings, self._keep_pack)
+        self._gatherers = {pack_class: Gatherer(store.randomness) for pack_class in PackClass}
+        self._lock = threading.Lock()
+        self._own: set[bytes] = set()
+        self._unindexed: list[PackRecord] = []
+        self._own_packs: list[PackRecord] = []
+        self._referenced: set[int] = set()
+        self._closed = False
+        self.stored_bytes = 0
+        self.new_chunks = 0
+
+    def __enter__(self) -> "WriteSession":
+        """Return the session; leaving the block closes it."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Close the session."""
+        self.close()
+
+    def chunk_id(self, kind: ChunkKind, data: bytes | bytearray | memoryview) -> bytes:
+        """Return the id that `data` has as a chunk of this kind."""
+        return self._store.keyring.chunk_id(kind, data)
+
+    def has(self, kind: ChunkKind, chunk_id: bytes) -> bool:
+        """Tell whether a chunk counts as stored: indexed, its pack unmarked, not damaged; or in flight here.
+
+        A True is remembered: commit verifies what was asked for. So ask for each chunk of an entry that is taken over
+        from a parent; a False there means that the chunk must be stored again.
+        """
+        ordinal = self._index.present(chunk_id)
+        if ordinal is not None:
+            self._referenced.add(self._index.block_of(ordinal))
+            return True
+        return chunk_id in self._own
+
+    def put(self, kind: ChunkKind, data: bytes | bytearray | memoryview) -> tuple[bytes, bool]:
+        """Store a chunk; return its id and whether it was new. `data` is copied if it can change later.
+
+        Waits while too much is in flight. Raises what poisoned the session.
+        """
+        chunk_id = self._store.keyring.chunk_id(kind, data)
+        return chunk_id, self._store_chunk(kind, chunk_id, data)
+
+    def put_many(self, kind: ChunkKind, items: Sequence[bytes | bytearray | memoryview]) -> list[tuple[bytes, bool]]:
+        """Store several chunks in order, as put does; cheaper per small file than one call each."""
+        identify = self._store.keyring.chunk_id
+        identified = [(identify(kind, data), data) for data in items]
+        return [(chunk_id, self._store_chunk(kind, chunk_id, data)) for chunk_id, data in identified]
+
+    def flush(self) -> None:
+        """Make all packs durable, then an index segment that lists them. Raises what poisoned the session."""
+        with self._lock:
+            for pack_class, gatherer in self._gatherers.items():
+                block = gatherer.take()
+                if block is not None:
+                    self._pipeline.submit(pack_class, *block)
+            self._pipeline.drain()
+            self._index_packs()
+
+    def checkpoint(self, root: bytes) -> str:
+        """Flush, then put the unfinished backup's root; return the checkpoint's id. Never listed as a backup."""
+        self._check_root(root)
+        self.flush()
+        record = CheckpointRecord(*self._commit_fields(root))
+        with self._pipeline.poisoning():
+            return self._store.put(ObjectKind.CHECKPOINT, encode(record)).hex()
+
+    def commit(self, root: bytes, confirm: Callable[[], None]) -> str:
+        """Make one backup of `root` (canonical bytes, at most 64 KiB); return the manifest's id as hex.
+
+        Order: packs and index durable, marks listed again, confirm(), manifest. Whatever confirm raises passes through
+        and nothing is committed. Raises CommitRefusedError if a prune took something that is referred to. The session
+        may go on and commit further backups.
+        """
+        self._check_root(root)
+        self.flush()
+        self._follow_marks()
+        self._merge_segments()
+        confirm()
+        with self._pipeline.poisoning():
+            manifest_id = self._store.put(ObjectKind.MANIFEST, encode(ManifestRecord(*self._commit_fields(root))))
+            self._require_counted(manifest_id)
+        return manifest_id.hex()
+
+    def close(self) -> None:
+        """End threads and lease. What was not committed is not visible. Safe to call twice."""
+        if not self._closed:
+            self._closed = True
+            self._pipeline.close()
+            self._lease.end()
+
+    def _store_chunk(self, kind: ChunkKind, chunk_id: bytes, data: bytes | bytearray | memoryview) -> bool:
+        if self._pipeline.failure is not None:
+            self._pipeline.check()
+        if self.has(kind, chunk_id):
+            return False
+        with self._lock:
+            if chunk_id in self._own:
+                return False
+            self._own.add(chunk_id)
+            self.new_chunks += 1
+            pack_class = CLASS_OF_KIND[kind]
+            block = self._gatherers[pack_class].add(PendingChunk(kind, chunk_id, bytes(data)))
+            if block is not None:
+                self._pipeline.submit(pack_class, *block)
+        return True
+
+    def _keep_pack(self, pack: PackRecord) -> None:
+        """Take note of a durable pack; called by the pipeline's thread."""
+        self._unindexed.append(pack)
+        self.stored_bytes += pack.length
+
+    def _index_packs(self) -> None:
+        if not self._unindexed:
+            return
+        packs, self._unindexed = tuple(self._unindexed), []
+        with self._pipeline.poisoning():
+            self._put_segment((), packs)
+        self._own_packs.extend(packs)
+        self._index.add(packs)
+
+    def _put_segment(self, replaces: tuple[bytes, ...], packs: tuple[PackRecord, ...]) -> None:
+        record = SegmentRecord(self.fence, self._lease.session_id, self._clock.now_ns(), replaces, packs)
+        segment_id = self._store.put(ObjectKind.INDEX, encode(record))
+        self._catalogue.remember(segment_id, record)
+        self._live = {each: old for each, old in self._live.items() if each not in replaces} | {segment_id: record}
+
+    def _merge_segments(self) -> None:
+        plan = plan_merge(self._live)
+        if plan is not None:
+            with self._pipeline.poisoning():
+                self._put_segment(plan.replaces, plan.packs)
+
+    def _follow_marks(self) -> None:
+        """Take the newest fence. After a new mark, prove that all we refer to is there and not marked."""
+        marks = read_marks(self._store)
+        if marks.highest <= self.fence:
+            return
+        own = {pack.pack_id for pack in self._own_packs}
+        referenced = own | self._index.packs_of(self._referenced)
+        lost = [pack_id for pack_id in referenced if pack_id in marks.packs or not self._is_there(pack_id)]
+        if lost:
+            raise CommitRefusedError(
+                f"a prune marked or removed {len(lost)} packs that this backup refers to; nothing was committed",
+                hint="run the backup again",
+            )
+        self._marks = marks
+        self.fence = marks.highest
+        self._lease.hold_fence(self.fence)
+        if self._own_packs:
+            with self._pipeline.poisoning():
+                self._put_segment((), tuple(self._own_packs))
+
+    def _is_there(self, pack_id: bytes) -> bool:
+        try:
+            return self._store.storage.size(object_name(ObjectKind.PACK, pack_id)) > 0
+        except ObjectMissingError:
+            return False
+
+    def _require_counted(self, manifest_id: bytes) -> None:
+        """Raise if a sweep or a rotation that did not know the manifest came first: it is void then."""
+        newest = read_newest_sweep(self._store)
+        if newest.accepts_manifest(manifest_id, self.fence) and not self._rotated():
+            return
+        raise CommitRefusedError(
+            "a prune or a key rotation ended while this backup was being committed; it does not count",
+            hint="run the backup again",
+        )
+
+    def _rotated(self) -> bool:
+        return newest_generation(self._store.names(ObjectKind.KEYRING)) > self._store.keyring.generation
+
+    def _commit_fields(self, root: bytes) -> tuple[int, int, int, bytes, bytes]:
+        keyring = self._store.keyring
+        return self.fence, self._clock.now_ns(), keyring.generation, self._lease.session_id, root
+
+    def _check_root(self, root: bytes) -> None:
+        if len(root) > MAX_ROOT:
+            raise RepositoryError(f"a backup's root of {len(root)} bytes is over the limit of {MAX_ROOT}")

@@ -1,0 +1,88 @@
+"""The storage interface: named objects on a medium, put whole or not at all.
+
+Owns the contract that every backend and wrapper keeps, and the validation of names. Knows nothing of what objects
+hold. Errors are of the RepositoryError family only: a medium's fault is never mistaken for a source's.
+"""
+
+import abc
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from repositories.engine.errors import ConfigurationError
+
+_COMPONENT = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
+_MAX_NAME_LENGTH = 200
+
+
+@dataclass(frozen=True, slots=True)
+class StoredObject:
+    """An object as a listing shows it."""
+
+    name: str
+    size: int
+
+
+def validate_name(name: str) -> str:
+    """Return `name` if it is a plain relative name, else raise ConfigurationError: no way out of the repository."""
+    if len(name) <= _MAX_NAME_LENGTH and all(_COMPONENT.fullmatch(part) for part in name.split("/")):
+        return name
+    raise ConfigurationError(f"{name!r} is no name of a repository object", hint="names are made by Syncova alone")
+
+
+def validate_prefix(prefix: str) -> str:
+    """Return `prefix` if it is empty or a directory (`a/`, `a/b/`), else raise ConfigurationError."""
+    if prefix and not prefix.endswith("/"):
+        raise ConfigurationError(f"{prefix!r} is no prefix: it must end with a slash", hint="list a whole directory")
+    if prefix:
+        validate_name(prefix[:-1])
+    return prefix
+
+
+class Storage(abc.ABC):
+    """A medium. All methods may be called from any thread.
+
+    put: the whole object or none becomes visible, and it is durable when put returns. list: shows each object whose
+    put has returned. Fault classes: StorageFullError, StorageReadOnlyError, ObjectMissingError, ObjectExistsError,
+    RepositoryError for the rest.
+    """
+
+    @abc.abstractmethod
+    def put(self, name: str, data: bytes | memoryview, *, overwrite: bool = False) -> None:
+        """Store an object. Raises ObjectExistsError if there is one and `overwrite` (own leases only) is not set."""
+
+    @abc.abstractmethod
+    def put_file(self, name: str, path: str) -> None:
+        """Store the content of the file `path`, same guarantees as put.
+
+        The file belongs to the storage from then on: it may be moved into place, and it is gone afterwards in any
+        case but an error.
+        """
+
+    @abc.abstractmethod
+    def get(self, name: str, offset: int = 0, length: int | None = None) -> bytes:
+        """Return `length` bytes from `offset` (fewer at the end of the object). Raises ObjectMissingError."""
+
+    @abc.abstractmethod
+    def size(self, name: str) -> int:
+        """Return the object's size in bytes. Raises ObjectMissingError."""
+
+    @abc.abstractmethod
+    def list(self, prefix: str) -> Iterator[StoredObject]:
+        """Yield all objects below a prefix that is empty or ends with a slash, in no order."""
+
+    @abc.abstractmethod
+    def delete(self, name: str) -> None:
+        """Remove an object. Raises ObjectMissingError."""
+
+    def free_space(self) -> int | None:
+        """Return the free bytes of the medium, or None where nobody knows."""
+        return None
+
+    def scratch_directory(self) -> str | None:
+        """Return a directory on the medium for files handed to put_file, or None: any directory does."""
+        return None
+
+    @abc.abstractmethod
+    def prepare(self) -> None:
+        """Make the medium ready to hold a new repository. Raises RepositoryExistsError if other things lie there."""

@@ -1,0 +1,226 @@
+"""Storage in a local directory: temporary file, fsync, rename, fsync of the directory.
+
+Owns durability and permissions on a mounted file system. Directories are 0700, objects 0400. Relies on neither hard
+links nor locks, which network mounts lack.
+"""
+
+import contextlib
+import errno
+import os
+import secrets
+import stat
+import threading
+from collections.abc import Callable, Iterator
+
+from repositories.engine.errors import ObjectExistsError, ObjectMissingError, RepositoryExistsError
+from repositories.engine.storage.base import Storage, StoredObject, validate_name, validate_prefix
+from repositories.engine.storage.medium import medium_errors
+
+_SCRATCH = "tmp"
+_LEFT_BY_CREATION = frozenset({_SCRATCH, "slots", "keyrings", "copies", "lost+found"})
+_NO_DIRECTORY_SYNC = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF})
+_COPY_LENGTH = 1024 * 1024
+
+
+class LocalStorage(Storage):
+    """Objects as files below one directory. Thread safe: each call uses its own descriptors."""
+
+    def __init__(self, path: str) -> None:
+        self.path = os.path.abspath(path)
+        self._known_directories: set[str] = set()
+        self._lock = threading.Lock()
+
+    def prepare(self) -> None:
+        """Make the directory (0700) if it is missing; refuse one that holds anything but a creation that died."""
+        with medium_errors(self.path):
+            try:
+                os.makedirs(self.path, mode=0o700)
+            except FileExistsError:
+                self._require_empty_directory()
+
+    def put(self, name: str, data: bytes | memoryview, *, overwrite: bool = False) -> None:
+        """Store an object; durable when it returns."""
+
+        def write(descriptor: int) -> None:
+            _write_all(descriptor, memoryview(data))
+
+        with medium_errors(name):
+            self._refuse_existing(name, overwrite=overwrite)
+            path = self._new_scratch_file(write)
+            self._settle(path, name)
+
+    def put_file(self, name: str, path: str) -> None:
+        """Move (same file system) or copy the file into place; durable when it returns."""
+        with medium_errors(name):
+            self._refuse_existing(name, overwrite=False)
+            if os.path.dirname(os.path.abspath(path)) == self._full(_SCRATCH):
+                with open(path, "rb") as file:
+                    os.fchmod(file.fileno(), 0o400)
+                    os.fsync(file.fileno())
+                self._settle(path, name)
+                return
+            copy = self._new_scratch_file(lambda descriptor: _copy_into(descriptor, path))
+            self._settle(copy, name)
+            os.unlink(path)
+
+    def get(self, name: str, offset: int = 0, length: int | None = None) -> bytes:
+        """Return a part of an object, read with pread until it is complete or the file ends."""
+        with medium_errors(name):
+            descriptor = os.open(self._full(validate_name(name)), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            try:
+                wanted = os.fstat(descriptor).st_size - offset if length is None else length
+                return _read_range(descriptor, offset, max(wanted, 0))
+            finally:
+                os.close(descriptor)
+
+    def size(self, name: str) -> int:
+        """Return the object's size."""
+        with medium_errors(name):
+            found = os.lstat(self._full(validate_name(name)))
+        if not stat.S_ISREG(found.st_mode):
+            raise ObjectMissingError(f"{name} is not a file", hint="run check")
+        return found.st_size
+
+    def list(self, prefix: str) -> Iterator[StoredObject]:
+        """Yield the regular files below `prefix`, without those that are still being written."""
+        validate_prefix(prefix)
+        pending = [prefix]
+        while pending:
+            directory = pending.pop()
+            with medium_errors(directory or self.path):
+                found, deeper = _scan(self.path, directory)
+            pending.extend(deeper)
+            yield from found
+
+    def delete(self, name: str) -> None:
+        """Remove an object."""
+        with medium_errors(name):
+            os.unlink(self._full(validate_name(name)))
+
+    def free_space(self) -> int | None:
+        """Return the bytes that this user may still write."""
+        try:
+            found = os.statvfs(self.path)
+        except OSError:
+            return None
+        return found.f_bavail * found.f_frsize
+
+    def scratch_directory(self) -> str | None:
+        """Return the directory whose files put_file moves instead of copying."""
+        with medium_errors(_SCRATCH):
+            self._require_directory(_SCRATCH)
+        return self._full(_SCRATCH)
+
+    def _full(self, name: str) -> str:
+        return os.path.join(self.path, name)
+
+    def _require_empty_directory(self) -> None:
+        if os.path.isdir(self.path) and _LEFT_BY_CREATION.issuperset(os.listdir(self.path)):
+            return
+        raise RepositoryExistsError(
+            f"{self.path} holds files already",
+            hint="choose a new or empty directory; an existing repository is used, not created again",
+        )
+
+    def _refuse_existing(self, name: str, *, overwrite: bool) -> None:
+        validate_name(name)
+        if not overwrite and os.path.lexists(self._full(name)):
+            raise ObjectExistsError(f"{name} is there already", hint="run check")
+
+    def _new_scratch_file(self, write: Callable[[int], None]) -> str:
+        self._require_directory(_SCRATCH)
+        path = self._full(f"{_SCRATCH}/{secrets.token_hex(16)}")
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o400)
+        try:
+            try:
+                write(descriptor)
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        except BaseException:
+            # A full medium must not stay full of what did not fit.
+            _unlink_quietly(path)
+            raise
+        return path
+
+    def _settle(self, path: str, name: str) -> None:
+        directory = os.path.dirname(name)
+        try:
+            self._require_directory(directory)
+            os.rename(path, self._full(name))
+        except BaseException:
+            _unlink_quietly(path)
+            raise
+        _sync_directory(self._full(directory))
+
+    def _require_directory(self, directory: str) -> None:
+        if directory in self._known_directories or not directory:
+            return
+        self._require_directory(os.path.dirname(directory))
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(self._full(directory), 0o700)
+            _sync_directory(os.path.dirname(self._full(directory)))
+        with self._lock:
+            self._known_directories.add(directory)
+
+
+def _scan(root: str, directory: str) -> tuple[list[StoredObject], list[str]]:
+    """Return the files and the directories in one directory; an absent one is empty."""
+    found: list[StoredObject] = []
+    deeper: list[str] = []
+    try:
+        entries = os.scandir(os.path.join(root, directory))
+    except FileNotFoundError:
+        return found, deeper
+    with entries:
+        for entry in entries:
+            name = directory + entry.name
+            if entry.is_dir(follow_symlinks=False):
+                if name != _SCRATCH:
+                    deeper.append(name + "/")
+            elif entry.is_file(follow_symlinks=False):
+                with contextlib.suppress(FileNotFoundError):
+                    found.append(StoredObject(name, entry.stat(follow_symlinks=False).st_size))
+    return found, deeper
+
+
+def _write_all(descriptor: int, data: memoryview) -> None:
+    with data.cast("B") as rest:
+        done = 0
+        while done < len(rest):
+            done += os.write(descriptor, rest[done:])
+
+
+def _copy_into(descriptor: int, path: str) -> None:
+    with open(path, "rb") as source:
+        while piece := source.read(_COPY_LENGTH):
+            _write_all(descriptor, memoryview(piece))
+
+
+def _read_range(descriptor: int, offset: int, length: int) -> bytes:
+    piece = os.pread(descriptor, length, offset)
+    if len(piece) == length or not piece:
+        return piece
+    pieces = [piece]
+    done = len(piece)
+    while done < length and (piece := os.pread(descriptor, length - done, offset + done)):
+        pieces.append(piece)
+        done += len(piece)
+    return b"".join(pieces)
+
+
+def _sync_directory(path: str) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        # Several network and foreign file systems have no such call; the rename is as durable there as it gets.
+        if error.errno not in _NO_DIRECTORY_SYNC:
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def _unlink_quietly(path: str) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(path)
