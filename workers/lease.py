@@ -13,6 +13,9 @@ from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from typing import Protocol
 
+from jobs.executors import Progress
+from jobs.leases import LeaseLostError
+from jobs.states import CancelOrigin
 from syncova_project import clock
 from workers.database import AWAY, PAUSE_SECONDS, forget_connection
 
@@ -24,40 +27,25 @@ _LATE_SECONDS = 15.0
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a run has come; a column of its row, never an event. Counts of objects and bytes."""
-
-    phase: str = ""
-    files: int = 0
-    bytes_read: int = 0
-    bytes_stored: int = 0
-    current: str = ""
-
-
 class Desk(Protocol):
     """What the keeper may do with its run's row; every write is guarded by the fence, False = the lease is lost."""
 
-    def cancel_origin(self) -> str | None:
-        """Read who asked to cancel (None: nobody); raises LeaseGoneError when the row is no longer ours."""
+    def cancel_origin(self) -> CancelOrigin | None:
+        """Read who asked to cancel (None: nobody); raises LeaseLostError when the row is no longer ours."""
 
-    def heartbeat(self, progress: Progress) -> bool:
+    def heartbeat(self, progress: Progress | None = None) -> bool:
         """Give a sign of life with the progress."""
 
-    def record(self, action: Callable[[], None]) -> bool:
-        """Prove the lease by one guarded UPDATE and, in the same transaction, run `action`."""
+    def record(self, action: Callable[[], object]) -> bool:
+        """Run `action` in a transaction that commits only if one guarded UPDATE proves the lease."""
 
     def stalled(self, seconds: int) -> bool:
         """Record that nothing has moved for so long."""
 
 
-class LeaseGoneError(Exception):
-    """The run is no longer this supervisor's: stop, write nothing more."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Write:
-    action: Callable[[], None]
+    action: Callable[[], object]
     answer: "Future[bool]"
 
 
@@ -70,10 +58,10 @@ class LeaseKeeper:
         self._poll_seconds = min(poll_seconds, heartbeat_seconds)
         self._writes: queue.SimpleQueue[_Write | None] = queue.SimpleQueue()
         self._pending: _Write | None = None
-        self._progress = Progress()
+        self._progress: Progress | None = None
         self._moved_at = self._beaten_at = self._look_at = clock.monotonic()
         self._stalled = False
-        self._origin: str | None = None
+        self._origin: CancelOrigin | None = None
         self._lost = threading.Event()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._keep, name="lease", daemon=True)
@@ -97,7 +85,7 @@ class LeaseKeeper:
         return self._lost.is_set()
 
     @property
-    def origin(self) -> str | None:
+    def origin(self) -> CancelOrigin | None:
         """Who asked to cancel, as last read; never goes back to None."""
         return self._origin
 
@@ -106,8 +94,8 @@ class LeaseKeeper:
         if progress != self._progress:
             self._progress, self._moved_at, self._stalled = progress, clock.monotonic(), False
 
-    def submit(self, action: Callable[[], None]) -> None:
-        """Queue one write; it runs in a transaction that first proves the lease, and never once that is lost."""
+    def submit(self, action: Callable[[], object]) -> None:
+        """Queue one write; it takes effect only while the lease holds."""
         self._queue(action)
 
     def confirm(self, give_up: Callable[[], bool]) -> bool | None:
@@ -121,7 +109,7 @@ class LeaseKeeper:
                 return answer.result()
         return False if self.lost else None
 
-    def _queue(self, action: Callable[[], None]) -> "Future[bool]":
+    def _queue(self, action: Callable[[], object]) -> "Future[bool]":
         answer: Future[bool] = Future()
         self._writes.put(_Write(action, answer))
         return answer
@@ -130,7 +118,7 @@ class LeaseKeeper:
         try:
             while self._pending or not (self._stopping.is_set() and self._writes.empty()):
                 self._round()
-        except LeaseGoneError:
+        except LeaseLostError:
             self._lost.set()
         except Exception:
             # A process edge: a lease that nobody keeps is a lost one, and the reaper tells the rest.
@@ -191,4 +179,4 @@ def _nothing() -> None:
 
 def _require(*, held: bool) -> None:
     if not held:
-        raise LeaseGoneError
+        raise LeaseLostError

@@ -7,9 +7,12 @@ from dataclasses import dataclass, field
 import pytest
 from django.db import OperationalError
 
+from jobs.executors import Progress
+from jobs.leases import LeaseLostError
+from jobs.states import CancelOrigin
 from syncova_project import clock
 from workers import database, lease
-from workers.lease import LeaseGoneError, LeaseKeeper, Progress
+from workers.lease import LeaseKeeper
 
 
 @dataclass
@@ -18,8 +21,8 @@ class FakeDesk:
 
     held: bool = True
     away: bool = False
-    origin: str | None = None
-    beats: list[Progress] = field(default_factory=list)
+    origin: CancelOrigin | None = None
+    beats: list[Progress | None] = field(default_factory=list)
     stalls: list[int] = field(default_factory=list)
     refused: int = 0
 
@@ -29,17 +32,17 @@ class FakeDesk:
             raise OperationalError("server closed the connection unexpectedly")
         return self.held
 
-    def cancel_origin(self) -> str | None:
+    def cancel_origin(self) -> CancelOrigin | None:
         if not self._answer():
-            raise LeaseGoneError
+            raise LeaseLostError
         return self.origin
 
-    def heartbeat(self, progress: Progress) -> bool:
+    def heartbeat(self, progress: Progress | None = None) -> bool:
         held = self._answer()
         self.beats.append(progress)
         return held
 
-    def record(self, action: Callable[[], None]) -> bool:
+    def record(self, action: Callable[[], object]) -> bool:
         held = self._answer()
         if held:
             action()
@@ -85,15 +88,15 @@ def never() -> bool:
 def test_progress_goes_out_with_the_heartbeats(desk: FakeDesk, keeper: LeaseKeeper) -> None:
     """A15."""
     keeper.report(Progress(phase="reading", files=3))
-    wait_for(lambda: desk.beats and desk.beats[-1].files == 3)
+    wait_for(lambda: desk.beats and desk.beats[-1] == Progress(phase="reading", files=3))
 
 
 def test_a_cancel_is_seen_and_stays(desk: FakeDesk, keeper: LeaseKeeper) -> None:
-    desk.origin = "user"
-    wait_for(lambda: keeper.origin == "user")
+    desk.origin = CancelOrigin.USER
+    wait_for(lambda: keeper.origin is CancelOrigin.USER)
     desk.origin = None
     clock.sleep(0.05)
-    assert keeper.origin == "user"
+    assert keeper.origin is CancelOrigin.USER
 
 
 def test_a_confirm_waits_for_the_database(desk: FakeDesk, keeper: LeaseKeeper) -> None:
@@ -160,7 +163,7 @@ def test_a_standstill_is_told_once(monkeypatch: pytest.MonkeyPatch, desk: FakeDe
     wait_for(lambda: desk.stalls)
     clock.sleep(0.1)
     assert len(desk.stalls) == 1
-    keeper.report(Progress(files=1))
+    keeper.report(Progress(phase="reading", files=1))
     wait_for(lambda: len(desk.stalls) == 2)
 
 

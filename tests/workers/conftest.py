@@ -1,0 +1,23 @@
+"""One stack of real servers for all tests of this directory that need one; each leaves it as it found it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.workers.harness import Stack, running_stack
+
+
+@pytest.fixture(scope="session")
+def shared_stack(django_db_blocker: Any) -> Iterator[Stack]:
+    """Start the servers on first use; Django in this process speaks to them until the session ends."""
+    with django_db_blocker.unblock(), running_stack() as stack:
+        yield stack
+
+
+@pytest.fixture
+def stack(shared_stack: Stack, django_db_blocker: Any) -> Iterator[Stack]:
+    """Give the stack to one test and end the processes that it started."""
+    with django_db_blocker.unblock(), shared_stack.used_by_django():
+        yield shared_stack
+        shared_stack.stop_processes()

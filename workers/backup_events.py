@@ -1,0 +1,172 @@
+"""Answers one backup engine's events: records what it committed, confirms the lease, tells progress and logs.
+
+Owns what each event of a backup means to the control plane. Runs in the thread that follows the engine; every write
+goes through the control, in order and under the run's lease.
+"""
+
+import logging
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Protocol, cast, runtime_checkable
+
+from jobs import task_runs
+from jobs.database_time import database_now
+from jobs.executors import ExecutionControl, ExecutionRequest, Progress, SourceResult
+from jobs.leases import LeaseLostError
+from jobs.states import TaskState
+from repositories.engine.process import protocol
+from repositories.engine.process.client import EngineProcess
+from repositories.opening import RepositoryAccess
+from repositories.services import (
+    BackupReference,
+    backup_record,
+    fence_confirm,
+    observe_repository_id,
+    repository_freeze,
+)
+from workers import outcome
+from workers.fences import KnownFences, alarm
+
+logger = logging.getLogger(__name__)
+
+
+@runtime_checkable
+class Recorder(Protocol):
+    """A control that also writes for its executor, in order and only while the run's lease holds."""
+
+    def record(self, action: Callable[[], object]) -> None:
+        """Queue one write; its failure is logged and never fails the run (A9)."""
+
+
+class BackupEvents:
+    """The state of one backup run as its engine tells it."""
+
+    def __init__(
+        self,
+        request: ExecutionRequest,
+        control: ExecutionControl,
+        process: EngineProcess,
+        access: RepositoryAccess,
+        known: KnownFences,
+    ) -> None:
+        self._request = request
+        self._control = control
+        self._process = process
+        self._access = access
+        self._known = known
+        self._sources = {str(source.task_run_id): source for source in request.sources}
+        self._results: dict[str, SourceResult] = {}
+        self._progress: dict[str, protocol.Progress] = {}
+        self._answers: dict[type[protocol.Event], Callable[[Any], None]] = {
+            protocol.Opened: self._opened,
+            protocol.SourceStarted: self._source_started,
+            protocol.Progress: self._progressed,
+            protocol.ConfirmWanted: self._confirm,
+            protocol.SourceFinished: self._source_finished,
+            protocol.Log: self._log,
+        }
+
+    def handle(self, event: protocol.Event) -> None:
+        """Answer one event; Finished and Failed are the follower's."""
+        answer = self._answers.get(type(event))
+        if answer is not None:
+            answer(event)
+
+    def results(self) -> tuple[SourceResult, ...]:
+        """Return what became of each source so far, in the order of the run."""
+        return tuple(self._results[key] for key in self._sources if key in self._results)
+
+    def _opened(self, event: protocol.Opened) -> None:
+        run_id, repository_id = self._request.run_id, self._access.id
+        expected = self._access.expected_id
+        self._record(partial(_observe, repository_id=repository_id, observed_hex=event.repository_id, run_id=run_id))
+        if expected is not None and expected != event.repository_id:
+            self._control.log(
+                "error", f"The repository was swapped: it is {event.repository_id}, not {expected}. The run goes on."
+            )
+            return
+        reason = alarm(event.highest_fence, self._known)
+        if reason is not None:
+            self._control.log("error", f"{reason} The repository is frozen for the runs after this one.")
+            self._record(partial(_freeze, repository_id=repository_id, reason=reason, run_id=run_id))
+        self._record(partial(fence_confirm, repository_id=repository_id, fence=self._request.fence))
+
+    def _source_started(self, event: protocol.SourceStarted) -> None:
+        source = self._sources[event.source]
+        self._record(
+            lambda: task_runs.source_started(
+                self._request.run_id, self._request.fence, source.task_run_id, now=database_now()
+            )
+        )
+
+    def _progressed(self, event: protocol.Progress) -> None:
+        self._progress[event.source or ""] = event
+        seen = self._progress.values()
+        self._control.heartbeat(
+            Progress(
+                phase=outcome.clean(event.phase, 100),
+                files=sum(each.files for each in seen),
+                bytes_read=sum(each.bytes_read for each in seen),
+                bytes_stored=sum(each.bytes_stored for each in seen),
+                current=outcome.clean(event.current),
+            )
+        )
+
+    def _confirm(self, event: protocol.ConfirmWanted) -> None:
+        try:
+            self._control.confirm()
+        except LeaseLostError:
+            self._process.confirm(event.id, ok=False)
+        else:
+            self._process.confirm(event.id, ok=True)
+
+    def _source_finished(self, event: protocol.SourceFinished) -> None:
+        source = self._sources[event.source]
+        result = outcome.source_result(source, event)
+        self._results[event.source] = result
+        if result.failure is not None:
+            shown = f"{source.name}: {result.failure.code}: {result.failure.message}"
+            self._control.log("error", outcome.clean(shown))
+        self._record(
+            lambda: task_runs.source_finished(self._request.run_id, self._request.fence, result, now=database_now())
+        )
+        if result.state == TaskState.SUCCEEDED:
+            reference = self._reference(event.source, result)
+            self._record(lambda: backup_record(reference=reference, now=database_now()))
+
+    def _log(self, event: protocol.Log) -> None:
+        self._control.log(event.level, outcome.clean(event.message))
+
+    def _record(self, action: Callable[[], object]) -> None:
+        # The loop's own executors are controlled without records; a real run's control always takes them.
+        if isinstance(self._control, Recorder):
+            cast(Recorder, self._control).record(action)
+
+    def _reference(self, key: str, result: SourceResult) -> BackupReference:
+        source, figures = self._sources[key], result.figures
+        return BackupReference(
+            backup_id=result.backup_id,
+            repository_id=self._access.id,
+            run_id=self._request.run_id,
+            manifest_id=result.manifest_id,
+            chain=result.chain,
+            mode=str(result.mode or ""),
+            logical_bytes=figures.logical_bytes,
+            bytes_read=figures.bytes_read,
+            bytes_stored=figures.bytes_stored,
+            files=figures.files,
+            skipped=figures.skipped,
+            warnings=figures.warnings,
+            parent=result.parent_backup_id or None,
+            task_run_id=source.task_run_id,
+            source_id=source.source_id,
+            source_name=outcome.clean(source.name),
+        )
+
+
+def _observe(**what: Any) -> None:
+    observe_repository_id(**what, now=database_now())
+
+
+def _freeze(**what: Any) -> None:
+    repository_freeze(**what, now=database_now())

@@ -1,0 +1,84 @@
+"""The engine's requests, made from runs and repositories; pure but for the names of this host and process.
+
+Owns the translation alone. The password goes nowhere but into the request's line on the child's standard input.
+"""
+
+import os
+import socket
+from pathlib import Path
+from typing import Final
+
+from django.conf import settings
+
+from jobs.executors import ExecutionRequest, ExecutionSource
+from repositories.engine.process import protocol
+from repositories.opening import RepositoryAccess
+from syncova_project import env
+
+# What a program needs to reach a remote medium from behind a proxy; nothing else of the worker's environment.
+_PASSED_ON: Final = ("HOME", "TZ", "TMPDIR", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
+# The first epoch. A later one begins when the database is restored from an older dump and indexed again.
+FIRST_EPOCH: Final = 1
+
+
+def backup_request(request: ExecutionRequest, access: RepositoryAccess) -> protocol.Request:
+    """Return the request that backs up all sources of a run in one opening of the repository (A4)."""
+    return protocol.Request(
+        operation="backup",
+        parent_pid=os.getpid(),
+        repository=_access(access),
+        run=protocol.RunReference(
+            id=str(request.run_id),
+            fence=request.fence,
+            scheduled_for_ns=int(request.scheduled_for.timestamp()) * 1_000_000_000,
+            trigger=str(request.trigger),
+        ),
+        # One row is one control plane's view of one repository, and survives a dump: its id names the controller.
+        controller=protocol.ControllerReference(id=str(access.id), epoch=FIRST_EPOCH, fence_intended=request.fence),
+        host=socket.gethostname(),
+        sources=tuple(_source(source) for source in request.sources),
+        bandwidth_bytes_per_second=request.bandwidth_limit_bps,
+        strict=request.strict,
+        skip_paths=skipped_paths(access.location),
+    )
+
+
+def info_request(access: RepositoryAccess) -> protocol.Request:
+    """Return the request that only opens the repository and tells its id."""
+    return protocol.Request(operation="info", parent_pid=os.getpid(), repository=_access(access))
+
+
+def engine_environment() -> dict[str, str]:
+    """Return what the engine child sees beside its minimum."""
+    found = {name: env.foreign(name) for name in _PASSED_ON}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def skipped_paths(location: str) -> tuple[bytes, ...]:
+    """Return what no backup may walk into: the repository itself (a backup of its parent is legal) and our own data."""
+    paths = [os.fsencode(settings.DATA_DIR)]
+    if location.startswith("/"):
+        paths.append(os.fsencode(location))
+    return tuple(paths)
+
+
+def cache_directory() -> Path:
+    """Return where the engine keeps its index caches on this machine."""
+    return Path(settings.DATA_DIR) / "cache" / "engine"
+
+
+def _access(access: RepositoryAccess) -> protocol.RepositoryAccess:
+    # No expected id: a swapped directory is recorded and shown, and the run goes on (A10).
+    return protocol.RepositoryAccess(
+        location=access.location, password=access.password.decode("utf-8"), cache_dir=str(cache_directory())
+    )
+
+
+def _source(source: ExecutionSource) -> protocol.SourceRequest:
+    return protocol.SourceRequest(
+        key=str(source.task_run_id),
+        name=source.name,
+        type=source.type,
+        path=source.path,
+        excludes=source.excludes,
+    )

@@ -1,0 +1,60 @@
+"""Short operations on repositories that are no runs: opening one for the first time.
+
+Owns their order: access, engine, report. The web process opens no repository, so these are tasks of its group.
+"""
+
+import logging
+import uuid
+
+from jobs.database_time import database_now
+from repositories.engine.process.client import EngineProcess
+from repositories.engine.process.protocol import ErrorInfo, Event, Failed, Opened
+from repositories.errors import RepositoryUnknownError
+from repositories.opening import RepositoryAccess, repository_access
+from repositories.services import repository_inspected, repository_inspection_failed
+from repositories.vault import SecretUnreadableError
+from workers import drain
+from workers.database import until_done
+from workers.engine_request import engine_environment, info_request
+from workers.engine_run import follow
+from workers.outcome import clean
+
+logger = logging.getLogger(__name__)
+
+
+def inspect(repository_id: uuid.UUID) -> None:
+    """Open a registered repository and report its id (A10) or why it does not open. May be repeated."""
+    try:
+        access = until_done(lambda: repository_access(repository_id=repository_id), give_up=drain.requested)
+    except RepositoryUnknownError:
+        logger.info("Repository %s is not inspected: it is gone", repository_id)
+        return
+    except SecretUnreadableError as error:
+        _report(repository_id, error.code, error.message)
+        return
+    if access is not None:
+        _open(access)
+
+
+def _open(access: RepositoryAccess) -> None:
+    opened: list[str] = []
+
+    def handle(event: Event) -> None:
+        if isinstance(event, Opened):
+            opened.append(event.repository_id)
+
+    with EngineProcess(info_request(access), environment=engine_environment()) as process:
+        last = follow(process, handle=handle, stop=drain.requested)
+    if opened:
+        until_done(lambda: repository_inspected(repository_id=access.id, repository_hex=opened[0], now=database_now()))
+    elif not drain.requested():
+        error = last.error if isinstance(last, Failed) else ErrorInfo(code="ENGINE_PROTOCOL", message="no id was told")
+        _report(access.id, error.code, error.message)
+
+
+def _report(repository_id: uuid.UUID, code: str, message: str) -> None:
+    until_done(
+        lambda: repository_inspection_failed(
+            repository_id=repository_id, code=clean(code, 100), message=clean(message), now=database_now()
+        )
+    )

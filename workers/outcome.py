@@ -1,0 +1,80 @@
+"""Turns the engine's figures and errors into the executor's values; pure.
+
+Owns the translation and the cleaning of texts that came from outside: file names may hold any byte, and PostgreSQL
+stores no NUL.
+"""
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from jobs.executors import ExecutionSource, Failure, Figures, SourceResult
+from jobs.states import BackupMode, FailureClass, TaskState
+from repositories.engine.process.protocol import ErrorInfo, ProblemInfo, SourceFigures, SourceFinished
+
+MAX_TEXT: Final = 2000
+_EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_FIGURES: Final = tuple(Figures.__dataclass_fields__)
+
+
+def clean(text: str, limit: int = MAX_TEXT) -> str:
+    """Return `text` as PostgreSQL can store it, bounded."""
+    stored = text.replace("\0", "\\x00").encode("utf-8", "backslashreplace").decode("utf-8")
+    return stored if len(stored) <= limit else stored[: limit - 1] + "…"
+
+
+def failure_of(error: ErrorInfo) -> Failure:
+    """Return an engine's error as a run's; an unheard-of class is `unknown`."""
+    known = error.failure_class in FailureClass.values
+    failure_class = FailureClass(error.failure_class) if known else FailureClass.UNKNOWN
+    return Failure(clean(error.code, 100), clean(error.message), failure_class, hint=clean(error.hint))
+
+
+def succeeded(source: ExecutionSource, figures: SourceFigures) -> SourceResult:
+    """Return the result of a source whose backup is committed."""
+    return SourceResult(
+        task_run_id=source.task_run_id,
+        state=TaskState.SUCCEEDED,
+        started_at=_instant(figures.started_ns),
+        finished_at=_instant(max(figures.finished_ns, figures.started_ns)),
+        backup_id=figures.backup_id,
+        manifest_id=figures.manifest_id,
+        parent_backup_id=figures.parent_id or "",
+        chain=figures.chain,
+        mode=BackupMode(figures.mode),
+        figures=Figures(**{name: getattr(figures, name) for name in _FIGURES}),
+        skip_reasons=Counter(clean(p.code, 100) for p in figures.problems if p.severity == "skipped"),
+        problems=tuple(_problem(problem) for problem in figures.problems),
+    )
+
+
+def failed(source: ExecutionSource, failure: Failure) -> SourceResult:
+    """Return the result of a source that could not be backed up."""
+    return SourceResult(task_run_id=source.task_run_id, state=TaskState.FAILED, failure=failure)
+
+
+def cancelled(source: ExecutionSource) -> SourceResult:
+    """Return the result of a source that the run's cancel reached first."""
+    return SourceResult(task_run_id=source.task_run_id, state=TaskState.CANCELLED)
+
+
+def source_result(source: ExecutionSource, event: SourceFinished) -> SourceResult:
+    """Return what an event says about its source; a success without figures is a failure."""
+    if event.status == "succeeded" and event.result is not None:
+        return succeeded(source, event.result)
+    error = event.error or ErrorInfo(code="ENGINE_PROTOCOL", message="the engine told neither a result nor an error")
+    return failed(source, failure_of(error))
+
+
+def _problem(problem: ProblemInfo) -> Mapping[str, Any]:
+    values: dict[str, Any] = msgspec.to_builtins(problem)
+    return {name: clean(value) for name, value in values.items() if isinstance(value, str)}
+
+
+def _instant(nanoseconds: int) -> dt.datetime | None:
+    if nanoseconds <= 0:
+        return None
+    return _EPOCH + dt.timedelta(microseconds=nanoseconds // 1000)

@@ -1,0 +1,74 @@
+"""The worker's row: written every ten seconds by a thread of the main process, so that admission can count on it.
+
+Owns the thread alone; the row's rules are jobs'. Opens a fresh connection each time: a worker forks children, and
+outlives restarts of its database.
+"""
+
+import logging
+import os
+import socket
+import threading
+from typing import Final
+
+from django.conf import settings
+from jobs.services import worker_gone, worker_seen
+
+from jobs.database_time import database_now
+from syncova_project import clock
+from workers import drain
+from workers.database import attempt, forget_connection
+
+SEEN_SECONDS: Final = 10.0
+_LOOK_SECONDS: Final = 0.5
+
+logger = logging.getLogger(__name__)
+
+
+class Registrar:
+    """Keeps the row of this process for one group until `stop`."""
+
+    def __init__(self, group: str, *, slots: int) -> None:
+        self._group = group
+        self._slots = slots
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._keep, name=f"registrar-{group}", daemon=True)
+
+    def start(self) -> None:
+        """Register at once, then every ten seconds, and as soon as the worker drains."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End and remove the row; called when no run is left."""
+        self._stopping.set()
+        self._thread.join(SEEN_SECONDS)
+
+    def _keep(self) -> None:
+        told_draining, next_at = False, clock.monotonic()
+        while not self._stopping.wait(_LOOK_SECONDS):
+            draining = drain.requested()
+            due = clock.monotonic() >= next_at or draining is not told_draining
+            # A database that is away is asked again half a second later, not in ten.
+            if due and self._tell(draining=draining):
+                told_draining, next_at = draining, clock.monotonic() + SEEN_SECONDS
+        attempt(self._leave)
+        forget_connection()
+
+    def _tell(self, *, draining: bool) -> bool:
+        told = attempt(lambda: self._seen(draining=draining))
+        forget_connection()
+        return bool(told)
+
+    def _seen(self, *, draining: bool) -> bool:
+        worker_seen(
+            group=self._group,
+            host=socket.gethostname(),
+            process_id=os.getpid(),
+            slots=self._slots,
+            draining=draining,
+            source_roots=settings.SYNCOVA_SOURCE_ROOTS,
+            now=database_now(),
+        )
+        return True
+
+    def _leave(self) -> None:
+        worker_gone(group=self._group, host=socket.gethostname(), process_id=os.getpid())
