@@ -39,10 +39,7 @@ class Environment:
         setting = _declared(name)
         direct, indirect = self.variables.get(name), self.variables.get(f"{name}_FILE")
         if direct is not None and indirect is not None:
-            if direct.origin == indirect.origin:
-                raise ConfigurationError(f"{name} and {name}_FILE are both set.", hint="Keep one of them.")
-            # The nearer origin wins as a whole: a variable in the environment overrides a file that names a file.
-            direct, indirect = (direct, None) if direct.origin == "environment" else (None, indirect)
+            raise ConfigurationError(f"{name} and {name}_FILE are both set.", hint="Keep one of them.")
         if direct is not None:
             return direct
         if indirect is not None:
@@ -110,12 +107,16 @@ def process_environment() -> Environment:
     return Environment(found)
 
 
-def load() -> Environment:
+def load(data: Path | None = None) -> Environment:
     """Return the environment over the settings files, unknown names refused.
 
     Files: SYNCOVA_SETTINGS_FILE alone when set, else /etc/syncova/syncova.env over DATA/syncova.env.
+    `data`: a data directory named on the command line, which wins over every other.
     """
     environment = process_environment()
+    if data is not None:
+        others = {name: found for name, found in environment.variables.items() if name != "SYNCOVA_DATA_DIR_FILE"}
+        environment = Environment({**others, "SYNCOVA_DATA_DIR": Found(str(data), "--data")})
     chosen = environment.path("SYNCOVA_SETTINGS_FILE")
     if chosen is not None:
         environment = _over(environment, chosen, required=True)

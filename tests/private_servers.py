@@ -16,6 +16,7 @@ from pathlib import Path
 from syncova_project.connection_urls import socket_database_url
 from syncova_project.embedded import accounts, postgres, servers
 from syncova_project.embedded.layout import POSTGRES_SOCKET, SOCKET_PATH_LIMIT, Layout, prepare
+from syncova_project.embedded.leftovers import stop_leftovers
 
 CLONE = Path(__file__).resolve().parent.parent
 TEST_ROLE = "syncova_test"
@@ -93,5 +94,5 @@ def _remove_abandoned(place: Path) -> None:
 
 def _remove(directory: Path) -> None:
     for logs in directory.glob("**/logs"):
-        servers.stop_leftovers(Layout(logs.parent))
+        stop_leftovers(Layout(logs.parent), print)
     shutil.rmtree(directory, ignore_errors=True)

@@ -43,6 +43,14 @@ def service_account(wanted: str | None) -> Account:
     )
 
 
+def own_name() -> str:
+    """Return the name of this process's user, or its number where it has none."""
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return str(os.geteuid())
+
+
 def closed_directory(account: Account, path: Path) -> Path | None:
     """Return the first directory on the way to `path` that the account may not pass, or None.
 

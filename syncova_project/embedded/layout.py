@@ -43,6 +43,11 @@ class Layout:
         return self.root / "servers" / "valkey"
 
     @property
+    def scratch(self) -> Path:
+        """Home and temporary directory of the service user's processes: 0700, theirs."""
+        return self.root / "tmp"
+
+    @property
     def programs(self) -> Path:
         """Copies of programs for the service user."""
         return self.root / "programs"
@@ -89,7 +94,7 @@ def prepare(layout: Layout, account: Account) -> None:
         for directory in (layout.logs, layout.state):
             make_directory(directory, mode=0o700)
         make_directory(layout.root / "servers", mode=0o710 if account.switched else 0o700, group=group)
-        for directory in (layout.sockets, layout.valkey):
+        for directory in (layout.sockets, layout.scratch, layout.valkey):
             make_directory(directory, mode=0o700, owner=account)
     except OSError as error:
         raise directory_error(layout.root, error) from error

@@ -172,13 +172,10 @@ def _make_cluster(layout: Layout, account: Account, bin_directory: Path) -> None
     shutil.rmtree(beside, ignore_errors=True)
     shutil.rmtree(layout.postgres, ignore_errors=True)
     password_file = layout.sockets / "initdb"
-    for path in (beside, password_file):
-        if path is beside:
-            path.mkdir(mode=0o700)
-        else:
-            write_private(path, keepsakes.read(layout.secrets / "postgres_superuser") or "", account)
-        if account.switched:
-            os.chown(path, account.uid, account.gid)
+    beside.mkdir(mode=0o700)
+    if account.switched:
+        os.chown(beside, account.uid, account.gid)
+    write_private(password_file, keepsakes.read(layout.secrets / "postgres_superuser") or "", account)
     try:
         _run_initdb(beside, password_file, account, bin_directory)
     finally:

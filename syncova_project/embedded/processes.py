@@ -28,6 +28,7 @@ class Command:
     directory: Path
     log: Path
     account: Account | None = None
+    inherited_descriptors: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ def spawn(command: Command) -> "subprocess.Popen[bytes]":
             stdout=log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            pass_fds=command.inherited_descriptors,
             umask=0o077,
             user=switch.uid if switch else None,
             group=switch.gid if switch else None,
@@ -58,6 +60,17 @@ def spawn(command: Command) -> "subprocess.Popen[bytes]":
         )
     finally:
         os.close(log)
+
+
+def start(command: Command) -> Identity:
+    """Start the command and return its identity; raises OSError."""
+    child = spawn(command)
+    return identify(child.pid) or Identity(child.pid, "")
+
+
+def own_identity() -> Identity:
+    """Return this process's identity."""
+    return identify(os.getpid()) or Identity(os.getpid(), "")
 
 
 def identify(pid: int) -> Identity | None:
@@ -123,19 +136,20 @@ def stop(identities: Sequence[Identity], number: signal.Signals, grace: float) -
     return late
 
 
-def writers_of(directory: Path) -> list[Identity]:
-    """Return the processes whose standard output is a file in `directory` (Linux; elsewhere none).
+def writers_of(logs: Path) -> list[Identity]:
+    """Return the processes whose standard output is this log, or a log in this directory (Linux; elsewhere none).
 
-    Every process of a stack writes to its own log there, so this finds also those that no record names.
+    Every process of a stack writes to its own log, so this finds also those that no record names.
     """
-    prefix = os.fsencode(directory.resolve()) + b"/"
+    wanted = os.fsencode(logs.resolve())
     found = []
     for entry in Path("/proc").glob("[0-9]*") if Path("/proc").is_dir() else ():
         try:
             target = os.fsencode((entry / "fd" / "1").readlink())
         except OSError:
             continue
-        identity = identify(int(entry.name)) if target.startswith(prefix) else None
+        matches = target == wanted or target.startswith(wanted + b"/")
+        identity = identify(int(entry.name)) if matches else None
         if identity is not None and identity.pid != os.getpid():
             found.append(identity)
     return found

@@ -76,8 +76,7 @@ def refreshed_copy(target: Path, stamp: str, fill: Callable[[Path], None], accou
     fill(beside)
     (beside / _STAMP).write_text(stamp, encoding="ascii")
     give_to_group(beside, account)
-    if target.exists():
-        shutil.rmtree(target)
+    shutil.rmtree(target, ignore_errors=True)
     beside.rename(target)
     return target
 

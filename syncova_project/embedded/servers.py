@@ -1,10 +1,9 @@
 """Both embedded servers of one data directory: start them, know their addresses, stop them.
 
 Owns the order (prepare, spawn, wait, roles) and nothing of either server's inside. The caller holds the directory
-(one starter at a time) and has stopped what an earlier one left: `stop_leftovers`.
+(one starter at a time) and has stopped what an earlier one left (leftovers.py).
 """
 
-import signal
 from dataclasses import dataclass
 
 from syncova_project.connection_urls import socket_broker_url, socket_database_url
@@ -37,7 +36,7 @@ def start_postgres(layout: Layout, account: Account, *, throwaway: bool = False)
     programs = programs_for(account, layout.programs)
     passwords = postgres.keep_passwords(layout.secrets)
     postgres.prepare(layout, account, programs.postgres_bin, postgres.THROWAWAY if throwaway else "")
-    identity = _spawn(postgres.command(layout, account, programs.postgres_bin))
+    identity = processes.start(postgres.command(layout, account, programs.postgres_bin))
     try:
         postgres.wait_ready(layout, passwords, identity)
         postgres.ensure_roles(layout, passwords)
@@ -57,31 +56,13 @@ def start_valkey(layout: Layout, account: Account) -> RunningValkey:
     programs = programs_for(account, layout.programs)
     password = valkey.keep_password(layout.secrets)
     valkey.prepare(layout, account, password)
-    identity = _spawn(valkey.command(layout, account, programs.valkey_server))
+    identity = processes.start(valkey.command(layout, account, programs.valkey_server))
     try:
         valkey.wait_ready(layout, password, identity)
     except BaseException:
         valkey.stop(identity, grace=1)
         raise
     return RunningValkey(identity, socket_broker_url(password=password, path=valkey.socket_path(layout)))
-
-
-def stop_leftovers(layout: Layout, grace: float = 5.0) -> int:
-    """Stop every process that still writes to this directory's logs; returns how many there were.
-
-    For PostgreSQL and Valkey SIGINT is the orderly end, for the processes of the stack SIGTERM: both are tried.
-    """
-    found = processes.writers_of(layout.logs)
-    for identity in found:
-        processes.send(identity, signal.SIGINT)
-    late = processes.wait_gone(found, grace)
-    processes.stop(late, signal.SIGTERM, grace / 2)
-    return len(found)
-
-
-def _spawn(command: processes.Command) -> processes.Identity:
-    child = processes.spawn(command)
-    return processes.identify(child.pid) or processes.Identity(child.pid, "")
 
 
 def _url(layout: Layout, user: str, password: str, database: str) -> str:

@@ -1,0 +1,87 @@
+"""The command line of the stack: `up`, `down`, `status`, `logs`; owns options and help texts, runs nothing."""
+
+import argparse
+from importlib import metadata
+from pathlib import Path
+
+from syncova_project.embedded.binding import DEFAULT_ADDRESS, DEFAULT_PORT
+
+_UP = """\
+examples:
+  ./syncova up                     in the foreground, until Ctrl-C
+  ./syncova up -d                  in the background; ./syncova down stops it
+  ./syncova up --data /srv/syncova --port 9000
+  ./syncova up --bind 10.0.0.5 --tls-cert cert.pem --tls-key key.pem
+"""
+_DOWN = "examples:\n  ./syncova down\n  ./syncova down --data /srv/syncova\n"
+_STATUS = "examples:\n  ./syncova status\n  ./syncova status --json\n\nexit code: 0 it runs, 1 it does not\n"
+_LOGS = "examples:\n  ./syncova logs              the last lines of every process\n  ./syncova logs -f work\n"
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser; `command` names the subcommand."""
+    top = argparse.ArgumentParser(prog="syncova", description="Run Syncova and its servers on this machine.")
+    top.add_argument("--version", action="version", version=f"syncova {version()}")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _add_up(commands)
+    down = _add(commands, "down", "stop what `up` started", _DOWN)
+    down.add_argument("-n", "--dry-run", action="store_true", help="only say what would be stopped")
+    status = _add(commands, "status", "say what runs and where", _STATUS)
+    status.add_argument("--json", action="store_true", help="print one JSON object")
+    logs = _add(commands, "logs", "show what the processes wrote", _LOGS)
+    logs.add_argument("process", nargs="?", metavar="PROCESS", help="only this one (web, work, postgres, …)")
+    logs.add_argument("-f", "--follow", action="store_true", help="go on until Ctrl-C")
+    logs.add_argument("--lines", type=_count, default=50, metavar="N", help="lines of each log to begin with (50)")
+    return top
+
+
+def version() -> str:
+    """Return the version of the program; from a clone, that of pyproject.toml."""
+    try:
+        return metadata.version("syncova")
+    except metadata.PackageNotFoundError:
+        file = Path(__file__).resolve().parents[2] / "pyproject.toml"
+        lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+        return next((line.split('"')[1] for line in lines if line.startswith("version = ")), "unknown")
+
+
+def _add_up(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    up = _add(commands, "up", "start everything on this machine", _UP)
+    up.add_argument("--port", type=_port, default=DEFAULT_PORT, metavar="N", help=f"port of web ({DEFAULT_PORT})")
+    up.add_argument("--bind", default=DEFAULT_ADDRESS, metavar="ADDRESS", help=f"address of web ({DEFAULT_ADDRESS})")
+    up.add_argument("--tls-cert", type=Path, metavar="FILE", help="certificate chain (PEM); web then speaks https")
+    up.add_argument("--tls-key", type=Path, metavar="FILE", help="its key (PEM)")
+    up.add_argument("--insecure", action="store_true", help="allow another address than loopback without TLS")
+    up.add_argument("-d", "--detach", action="store_true", help="go on in the background once web answers")
+    up.add_argument("-n", "--dry-run", action="store_true", help="check the directory and the address, start nothing")
+
+
+def _add(
+    commands: "argparse._SubParsersAction[argparse.ArgumentParser]", name: str, summary: str, examples: str
+) -> argparse.ArgumentParser:
+    command = commands.add_parser(
+        name,
+        help=summary,
+        description=summary[0].upper() + summary[1:] + ".",
+        epilog=examples,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.add_argument("--version", action="version", version=f"syncova {version()}")
+    command.add_argument("--data", type=Path, metavar="DIR", help="data directory (else SYNCOVA_DATA_DIR)")
+    command.add_argument("-q", "--quiet", action="store_true", help="print errors only")
+    command.add_argument("-v", "--verbose", action="store_true", help="print every step")
+    return command
+
+
+def _port(text: str) -> int:
+    number = int(text)
+    if not 0 <= number <= 65535:
+        raise ValueError(text)
+    return number
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise ValueError(text)
+    return number
