@@ -6,7 +6,7 @@ hint, so nothing here retries, keeps results or redelivers (execution.md, sectio
 
 from typing import Any
 
-from celery import Celery
+from celery import Celery, signals
 from django.conf import settings
 
 from syncova_project import env
@@ -67,6 +67,11 @@ def _configuration() -> dict[str, Any]:
     }
 
 
+def _leave_logging_to_django(**_: Any) -> None:
+    """Keep Celery from setting up handlers of its own: a receiver is all that it takes."""
+
+
 env.use_settings_module()
+signals.setup_logging.connect(_leave_logging_to_django)
 app = Celery("syncova")
 app.config_from_object(_configuration())
