@@ -10,6 +10,8 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import MD5, Length, Lower
 
+from repositories.engine.display import show_text
+
 models.TextField.register_lookup(Length)
 models.BinaryField.register_lookup(Length)
 
@@ -97,7 +99,7 @@ class Repository(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.name
+        return show_text(self.name)
 
 
 class RepositoryFreeze(models.Model):
@@ -144,7 +146,7 @@ class RepositoryFreeze(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.reason
+        return show_text(self.reason)
 
 
 class BackupMode(models.TextChoices):

@@ -9,6 +9,7 @@ from django.db.models.functions import Length, Lower
 
 from jobs.models.runner import Runner
 from jobs.states import FINISHED_STATES, Priority, RunState
+from repositories.engine.display import show_text
 from repositories.models import Repository
 
 models.TextField.register_lookup(Length)
@@ -83,4 +84,4 @@ class Job(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.name
+        return show_text(self.name)

@@ -9,6 +9,7 @@ from django.db.models import F, Q
 
 from jobs.models.job import Job
 from jobs.states import RunKind, WindowKind
+from repositories.engine.display import show_text
 from repositories.models import Repository
 
 DAYS = [1, 2, 3, 4, 5, 6, 7]
@@ -76,4 +77,4 @@ class Window(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.name
+        return show_text(self.name)

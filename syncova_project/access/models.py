@@ -10,6 +10,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Length
 
 from syncova_project.access.scopes import ALL_SCOPES
+from syncova_project.log import single_line
 
 models.TextField.register_lookup(Length)
 models.BinaryField.register_lookup(Length)
@@ -42,7 +43,7 @@ class ApiToken(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.name
+        return single_line(self.name)
 
 
 class AuditEntry(models.Model):
@@ -68,7 +69,7 @@ class AuditEntry(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.action} by {self.actor}"
+        return single_line(f"{self.action} by {self.actor}")
 
 
 class IdempotencyKey(models.Model):

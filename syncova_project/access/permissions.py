@@ -25,7 +25,7 @@ class HasScope(BasePermission):
     """Lets a principal in that holds any of the scopes which the view's `scopes` names for the method."""
 
     def has_permission(self, request: Request, view: APIView) -> bool:
-        """Return True, or raise: 401 without a token, 405 for a method with no rights, 403 naming those that would do."""
+        """Return True, or raise: 401 without a token, 405 for a method with no rights, 403 naming rights."""
         principal = request.user
         if not isinstance(principal, Principal):
             raise exceptions.NotAuthenticated

@@ -1,0 +1,22 @@
+"""State as a symbol and a word, never as colour alone."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from jobs.states import RunState, TaskState
+
+# Both enumerations are text, so a task's states that are named as a run's share their symbols.
+MARKS: Final[Mapping[str, str]] = {
+    RunState.QUEUED.value: "…",
+    TaskState.PENDING.value: "…",
+    RunState.RUNNING.value: "▶",
+    RunState.SUCCEEDED.value: "✓",
+    RunState.PARTIAL_FAILURE.value: "◐",
+    RunState.FAILED.value: "✗",
+    RunState.CANCELLED.value: "■",
+}
+
+
+def marked(state: str) -> str:
+    """Return the state's symbol and word; a dash when there is no state."""
+    return f"{MARKS[state]} {state.replace('_', ' ')}" if state else "-"
