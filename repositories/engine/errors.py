@@ -128,6 +128,12 @@ class IntegrityError(EngineError):
     exit_code = 13
 
 
+class RetiredKeyError(IntegrityError):
+    """An object was sealed with a key from before a rotation and no inventory names it: it does not count."""
+
+    code = "RETIRED_KEY"
+
+
 class UnsupportedFormatError(EngineError):
     """The repository uses a format feature that this version does not know."""
 

@@ -4,30 +4,32 @@ Owns the Repository object that all operations work through. Outside the lower e
 ids, errors, limits, clock) is imported.
 """
 
+import contextlib
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from repositories.engine.chunking.cutter import Chunker, cutter
 from repositories.engine.clock import SYSTEM_CLOCK, Clock
 from repositories.engine.creation import CreateOptions, make_repository
-from repositories.engine.errors import ObjectMissingError, UnsupportedFormatError
+from repositories.engine.errors import ObjectMissingError, RetiredKeyError, UnsupportedFormatError
 from repositories.engine.format.commits import CheckpointRecord, ManifestRecord
 from repositories.engine.format.config import Config
 from repositories.engine.format.kinds import ObjectKind, object_name
 from repositories.engine.format.records import decode
 from repositories.engine.ids import Randomness, system_randomness
-from repositories.engine.index.catalogue import Catalogue, build_index, list_steadily
+from repositories.engine.index.catalogue import Catalogue, build_index
 from repositories.engine.index.lookup import Location
 from repositories.engine.keys.keyring import Keyring
 from repositories.engine.keys.slots import Slot
-from repositories.engine.objects.store import ObjectStore
+from repositories.engine.objects.store import ObjectStore, steadily
 from repositories.engine.opening import list_slots, unlock
 from repositories.engine.packs.reader import PackReader
 from repositories.engine.reader import ChunkReader
 from repositories.engine.sessions.options import WriteOptions
 from repositories.engine.sessions.read import ReadSession
 from repositories.engine.sessions.views import read_damage, read_newest_sweep
-from repositories.engine.sessions.write import WriteSession
+from repositories.engine.sessions.write import WriteSession as StoreWriteSession
 from repositories.engine.storage.base import Storage, StoredObject
 
 __all__ = [
@@ -55,6 +57,15 @@ class StoredManifest:
     received_ns: int
     fence: int
     generation: int
+
+
+class WriteSession(StoreWriteSession):
+    """A write session of an opened repository: what it is compared with and cut by is reached through it."""
+
+    def __init__(self, repository: "Repository", options: WriteOptions) -> None:
+        """Put the lease, then read marks, damage and index. Raises the storage's errors."""
+        super().__init__(repository.store, repository.catalogue, repository.clock, options)
+        self.repository = repository
 
 
 class Repository:
@@ -98,17 +109,21 @@ class Repository:
 
     def checkpoints(self) -> list[StoredManifest]:
         """Return the checkpoints of unfinished backups, oldest first."""
-        found: list[StoredManifest] = []
-        for checkpoint_id in self.store.ids(ObjectKind.CHECKPOINT):
-            record = decode(self.store.read(ObjectKind.CHECKPOINT, checkpoint_id), CheckpointRecord)
-            found.append(_stored(ObjectKind.CHECKPOINT, checkpoint_id, record))
+        found = [
+            _stored(ObjectKind.CHECKPOINT, checkpoint_id, decode(payload, CheckpointRecord))
+            for checkpoint_id, payload in steadily(lambda: self.store.read_all(ObjectKind.CHECKPOINT)).items()
+        ]
         return sorted(found, key=lambda each: (each.received_ns, each.name))
 
     def reader(self) -> ChunkReader:
         """Return a reader over the index as it is listed now."""
-        live = list_steadily(self.catalogue, read_newest_sweep(self.store).accepts_segment)
+        live = self.catalogue.live(read_newest_sweep(self.store).accepts_segment)
         index = build_index(live, frozenset(), read_damage(self.store))
         return ChunkReader(index, self.pack_reader, self.keyring)
+
+    def chunker(self) -> Chunker:
+        """Return a chunker of the parameters in use, for one thread."""
+        return cutter(self.keyring)
 
     def begin_write(self, options: WriteOptions | None = None) -> WriteSession:
         """Begin a write session. Raises UnsupportedFormatError if this program must not write here."""
@@ -117,7 +132,7 @@ class Repository:
                 f"the repository uses {', '.join(self.unknown_write_features)}, not known here: it can only be read",
                 hint="use a newer Syncova to write",
             )
-        return WriteSession(self.store, self.catalogue, self.clock, options or WriteOptions())
+        return WriteSession(self, options or WriteOptions())
 
     def begin_read(self) -> ReadSession:
         """Begin a session that keeps a prune from taking packs away; close it when done."""
@@ -138,12 +153,12 @@ class Repository:
         found: dict[bytes, ManifestRecord] = {}
         for manifest_id in self.store.ids(ObjectKind.MANIFEST):
             record = known.get(manifest_id)
-            if record is None:
-                try:
-                    record = decode(self.store.read(ObjectKind.MANIFEST, manifest_id), ManifestRecord)
-                except ObjectMissingError:
-                    continue  # swept between listing and reading
-            found[manifest_id] = record
+            if record is not None:
+                found[manifest_id] = record
+                continue
+            # Gone means swept between listing and reading; a retired key's manifest does not count.
+            with contextlib.suppress(ObjectMissingError, RetiredKeyError):
+                found[manifest_id] = decode(self.store.read(ObjectKind.MANIFEST, manifest_id), ManifestRecord)
         with self._lock:
             self._manifests = found
         return found

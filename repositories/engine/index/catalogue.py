@@ -3,15 +3,16 @@
 Owns keeping both in step with the medium. Never decides what is deleted.
 """
 
+import contextlib
 import threading
 from collections.abc import Callable, Mapping
 
-from repositories.engine.errors import ObjectMissingError
+from repositories.engine.errors import RetiredKeyError
 from repositories.engine.format.kinds import ObjectKind
 from repositories.engine.format.records import decode
 from repositories.engine.index.lookup import ChunkIndex
 from repositories.engine.index.segments import SegmentRecord, live_segments
-from repositories.engine.objects.store import ObjectStore
+from repositories.engine.objects.store import ObjectStore, steadily
 
 AcceptsSegment = Callable[[bytes, int], bool]
 
@@ -27,8 +28,8 @@ class Catalogue:
     def live(self, accepts: AcceptsSegment) -> dict[bytes, SegmentRecord]:
         """List the medium and return its live segments. Raises if one that is listed cannot be read."""
         with self._lock:
-            listed = self._store.ids(ObjectKind.INDEX)
-            self._segments = {each: self._segments.get(each) or self._read(each) for each in listed}
+            # A prune that ran meanwhile has replaced what vanished; the second look sees its segment.
+            self._segments = steadily(self._read_listed)
             accepted = {each: record for each, record in self._segments.items() if accepts(each, record.fence)}
         return live_segments(accepted)
 
@@ -37,8 +38,16 @@ class Catalogue:
         with self._lock:
             self._segments[segment_id] = record
 
-    def _read(self, segment_id: bytes) -> SegmentRecord:
-        return decode(self._store.read(ObjectKind.INDEX, segment_id), SegmentRecord)
+    def _read_listed(self) -> dict[bytes, SegmentRecord]:
+        segments: dict[bytes, SegmentRecord] = {}
+        for segment_id in self._store.ids(ObjectKind.INDEX):
+            known = self._segments.get(segment_id)
+            if known is not None:
+                segments[segment_id] = known
+                continue
+            with contextlib.suppress(RetiredKeyError):
+                segments[segment_id] = decode(self._store.read(ObjectKind.INDEX, segment_id), SegmentRecord)
+        return segments
 
 
 def build_index(
@@ -49,13 +58,3 @@ def build_index(
     for segment in live.values():
         index.add(segment.packs)
     return index
-
-
-def list_steadily(catalogue: Catalogue, accepts: AcceptsSegment, tries: int = 3) -> dict[bytes, SegmentRecord]:
-    """Return the live segments, listing again when one vanished between listing and reading (a prune replaced it)."""
-    for _ in range(tries - 1):
-        try:
-            return catalogue.live(accepts)
-        except ObjectMissingError:
-            continue
-    return catalogue.live(accepts)

@@ -3,15 +3,17 @@
 Owns which key opens an object, and the acceptance of objects from older key epochs. Knows the fields of no record.
 """
 
+import contextlib
 import hmac
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import blake3
 
 from repositories.engine.codec.envelopes import SealingKey, new_header, open_record, seal_record
 from repositories.engine.codec.sealing import ObjectSeal, derive_seal
-from repositories.engine.errors import IntegrityError
+from repositories.engine.errors import ObjectMissingError, RetiredKeyError
 from repositories.engine.format.headers import ObjectHeader, parse_object_header
 from repositories.engine.format.kinds import ObjectKind, object_id_of, object_name
 from repositories.engine.ids import Randomness, new_object_id
@@ -19,16 +21,7 @@ from repositories.engine.keys.keyring import Keyring
 from repositories.engine.objects.pairs import delete_all, list_names, put_all, read_either
 from repositories.engine.storage.base import Storage
 
-INVENTORIED = frozenset(
-    {
-        ObjectKind.INDEX,
-        ObjectKind.MANIFEST,
-        ObjectKind.CHECKPOINT,
-        ObjectKind.ANNOTATION,
-        ObjectKind.TOMBSTONE,
-        ObjectKind.SWEEP,
-    }
-)
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +92,36 @@ class ObjectStore:
         """Remove an object under all its names."""
         delete_all(self.storage, kind, object_name(kind, object_id, group))
 
+    def read_all(self, kind: ObjectKind) -> dict[bytes, bytes]:
+        """Return the payloads of all objects of a kind that count, by id.
+
+        Raises ObjectMissingError if one vanishes between listing and reading, IntegrityError if one is damaged; those
+        that a retired key sealed are left out, as if they were not there.
+        """
+        found: dict[bytes, bytes] = {}
+        for object_id in self.ids(kind):
+            with contextlib.suppress(RetiredKeyError):
+                found[object_id] = self.read(kind, object_id)
+        return found
+
     def _require_accepted(self, kind: ObjectKind, object_id: bytes, data: bytes) -> None:
-        """Refuse what an older epoch's key sealed after the rotation, unless the inventory names these bytes."""
-        if kind not in INVENTORIED or parse_object_header(data).epoch == self.keyring.current_epoch:
+        """Refuse what an older epoch's key sealed after the rotation, unless the inventory names these bytes.
+
+        Leases are no matter of trust: one of an older epoch only makes a prune wait.
+        """
+        if kind is ObjectKind.SESSION or parse_object_header(data).epoch == self.keyring.current_epoch:
             return
         expected = self.inventory.get((kind, object_id), b"")
         if not hmac.compare_digest(expected, blake3.blake3(data).digest()):
-            raise IntegrityError(
+            raise RetiredKeyError(
                 f"{object_name(kind, object_id)} was sealed with a retired key and is in no inventory",
                 hint="run check; someone may have used an old password",
             )
+
+
+def steadily(read: Callable[[], _T], tries: int = 3) -> _T:
+    """Return what `read` returns, trying again when an object vanished between its listing and its reading."""
+    for _ in range(tries - 1):
+        with contextlib.suppress(ObjectMissingError):
+            return read()
+    return read()

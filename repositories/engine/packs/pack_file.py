@@ -24,7 +24,7 @@ _DIRECTORY_LEVEL = 3
 
 
 class PackFile:
-    """One pack on its way to the medium. `promised_*` are the submitter's estimate; the rest is the writer's."""
+    """One pack on its way to the medium. What is promised is the submitter's count, the rest is the writer's."""
 
     def __init__(self, store: ObjectStore, pack_class: PackClass) -> None:
         self.pack_class = pack_class
@@ -33,11 +33,12 @@ class PackFile:
         self.seal: ObjectSeal = store.seal_of(header)
         self.promised_blocks = 0
         self.promised_chunks = 0
-        self.promised_bytes = 0.0
+        self.promised_bytes = 0
+        self.appended_bytes = 0
+        self.length = 0
         self._store = store
         self._hash = blake3.blake3()
         self._blocks: list[BlockRecord] = []
-        self._length = 0
         with medium_errors("a pack being written"):
             descriptor, self._path = tempfile.mkstemp(dir=store.storage.scratch_directory(), prefix="pack-")
             self._file = os.fdopen(descriptor, "wb", buffering=0)
@@ -45,21 +46,22 @@ class PackFile:
 
     def append(self, block: SealedBlock) -> None:
         """Write the next block: blocks come in the order of their part numbers."""
-        self._blocks.append(BlockRecord(self._length, len(block.part), block.decoded_length, block.table))
+        self._blocks.append(BlockRecord(self.length, len(block.part), block.decoded_length, block.table))
         self._write(block.part)
+        self.appended_bytes += block.decoded_length
 
     def finish(self) -> PackRecord:
         """Write directory and footer; return the pack as the index lists it."""
-        directory = DirectoryRecord(self.pack_class, len(self._blocks), self._length, tuple(self._blocks))
+        directory = DirectoryRecord(self.pack_class, len(self._blocks), self.length, tuple(self._blocks))
         frame = encode_frame(encode(directory), _DIRECTORY_LEVEL, padding=self._store.keyring.record.padding)
         part = self.seal.seal(DIRECTORY_NUMBER, PartKind.DIRECTORY, frame)
-        directory_offset = self._length
+        directory_offset = self.length
         self._write(part)
-        self._write(PackFooter(directory_offset, len(part), 0, self._length + FOOTER_LENGTH).to_bytes())
+        self._write(PackFooter(directory_offset, len(part), 0, self.length + FOOTER_LENGTH).to_bytes())
         with medium_errors("a pack being written"):
             self._file.close()
         blocks = tuple(self._blocks)
-        return PackRecord(self.pack_id, self._length, self._hash.digest(), self.pack_class, self.seal.header, blocks)
+        return PackRecord(self.pack_id, self.length, self._hash.digest(), self.pack_class, self.seal.header, blocks)
 
     def publish(self) -> None:
         """Put the finished pack on the medium; durable when it returns."""
@@ -81,4 +83,4 @@ class PackFile:
                     raise RepositoryError("a pack being written takes no more bytes", hint="check the medium")
                 view = view[written:]
         self._hash.update(data)
-        self._length += len(data)
+        self.length += len(data)

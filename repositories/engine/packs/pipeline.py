@@ -25,7 +25,7 @@ class PipelineSettings:
     style: BlockStyle
     workers: int = 2
     pack_target: int = 32 * MIB
-    in_flight: int = 64 * MIB
+    in_flight: int = 32 * MIB
 
 
 class BlockPipeline:
@@ -98,10 +98,9 @@ class BlockPipeline:
         self._open.clear()
 
     def _pack_for(self, pack_class: PackClass, chunks: int, decoded: int) -> PackFile:
-        expected = decoded * self._stored_bytes / self._decoded_bytes
         pack = self._open.get(pack_class)
         if pack is not None and (
-            pack.promised_bytes + expected > self._settings.pack_target
+            self._expected_length(pack, decoded) > self._settings.pack_target
             or pack.promised_chunks + chunks > MAX_CHUNKS_PER_PACK
         ):
             self._close_pack(self._open.pop(pack_class))
@@ -109,9 +108,17 @@ class BlockPipeline:
         if pack is None:
             pack = self._open[pack_class] = PackFile(self._store, pack_class)
             self._packs.add(pack)
-        pack.promised_bytes += expected
+        pack.promised_bytes += decoded
         pack.promised_chunks += chunks
         return pack
+
+    def _expected_length(self, pack: PackFile, more: int) -> float:
+        """Return what the pack will have grown to with `more` decoded bytes, if all shrinks as it did so far.
+
+        Only what is in flight is estimated, so a wrong estimate lengthens a pack by no more than that.
+        """
+        waiting = pack.promised_bytes - pack.appended_bytes + more
+        return pack.length + waiting * self._stored_bytes / self._decoded_bytes
 
     def _close_packs(self) -> None:
         while self._open:

@@ -15,4 +15,4 @@ class WriteOptions:
     compression: str = "default"
     workers: int = 2
     pack_target: int = 32 * MIB
-    in_flight: int = 64 * MIB
+    in_flight: int = 32 * MIB

@@ -8,7 +8,7 @@ from repositories.engine.format.kinds import ObjectKind
 from repositories.engine.format.records import decode
 from repositories.engine.format.verification import DamageRecord
 from repositories.engine.ids import CHUNK_ID_LENGTH
-from repositories.engine.objects.store import ObjectStore
+from repositories.engine.objects.store import ObjectStore, steadily
 from repositories.engine.sessions.fences import MarksView, SweepView, split_ids
 
 
@@ -17,11 +17,15 @@ def read_marks(store: ObjectStore) -> MarksView:
 
     A mark that a sweep has followed is spoken for by that sweep, which leaves out the packs that were un-marked.
     """
+    return steadily(lambda: _read_marks(store))
+
+
+def _read_marks(store: ObjectStore) -> MarksView:
     sweep = _newest_sweep(store)
     highest = sweep.number if sweep else 0
     packs: set[bytes] = set(split_ids(sweep.packs)) if sweep else set()
-    for mark_id in store.ids(ObjectKind.MARK):
-        mark = decode(store.read(ObjectKind.MARK, mark_id), MarkRecord)
+    for payload in store.read_all(ObjectKind.MARK).values():
+        mark = decode(payload, MarkRecord)
         if sweep is None or mark.number > sweep.number:
             highest = max(highest, mark.number)
             packs |= split_ids(mark.packs)
@@ -30,22 +34,22 @@ def read_marks(store: ObjectStore) -> MarksView:
 
 def read_newest_sweep(store: ObjectStore) -> SweepView:
     """Return what the sweep with the highest number accepts, or the view of a repository that was never swept."""
-    newest = _newest_sweep(store)
+    newest = steadily(lambda: _newest_sweep(store))
     if newest is None:
         return SweepView()
     return SweepView(newest.number, split_ids(newest.manifests), split_ids(newest.segments))
 
 
 def _newest_sweep(store: ObjectStore) -> SweepRecord | None:
-    sweeps = [decode(store.read(ObjectKind.SWEEP, each), SweepRecord) for each in store.ids(ObjectKind.SWEEP)]
+    sweeps = [decode(payload, SweepRecord) for payload in store.read_all(ObjectKind.SWEEP).values()]
     return max(sweeps, key=lambda sweep: sweep.number, default=None)
 
 
 def read_damage(store: ObjectStore) -> dict[bytes, frozenset[bytes]]:
     """Return known damage: pack id → chunk ids, an empty set for a whole pack."""
     damage: dict[bytes, frozenset[bytes]] = {}
-    for damage_id in store.ids(ObjectKind.DAMAGE):
-        record = decode(store.read(ObjectKind.DAMAGE, damage_id), DamageRecord)
+    for payload in steadily(lambda: store.read_all(ObjectKind.DAMAGE)).values():
+        record = decode(payload, DamageRecord)
         named = frozenset(
             record.chunks[at : at + CHUNK_ID_LENGTH] for at in range(0, len(record.chunks), CHUNK_ID_LENGTH)
         )

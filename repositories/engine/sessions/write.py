@@ -6,6 +6,7 @@ roots mean.
 
 import threading
 from collections.abc import Callable, Sequence
+from typing import Self
 
 from repositories.engine.clock import Clock
 from repositories.engine.codec.compression import level_of
@@ -15,9 +16,9 @@ from repositories.engine.format.commits import CheckpointRecord, ManifestRecord
 from repositories.engine.format.kinds import ObjectKind, newest_generation, object_name
 from repositories.engine.format.records import encode
 from repositories.engine.ids import ChunkKind
-from repositories.engine.index.catalogue import Catalogue, build_index, list_steadily
+from repositories.engine.index.catalogue import Catalogue, build_index
 from repositories.engine.index.segments import SegmentRecord, plan_merge
-from repositories.engine.limits import MAX_ROOT
+from repositories.engine.limits import MAX_BLOCK_DECODED, MAX_PAGE, MAX_ROOT
 from repositories.engine.objects.store import ObjectStore
 from repositories.engine.packs.blocks import BlockStyle, PendingChunk
 from repositories.engine.packs.directory import CLASS_OF_KIND, PackClass, PackRecord
@@ -45,7 +46,7 @@ class WriteSession:
             self._marks = read_marks(store)
             self.fence = self._marks.highest
             self._lease.hold_fence(self.fence)
-            self._live = list_steadily(catalogue, read_newest_sweep(store).accepts_segment)
+            self._live = catalogue.live(read_newest_sweep(store).accepts_segment)
             self._index = build_index(self._live, self._marks.packs, read_damage(store))
         except BaseException:
             self._lease.end()
@@ -62,7 +63,7 @@ class WriteSession:
         self.stored_bytes = 0
         self.new_chunks = 0
 
-    def __enter__(self) -> "WriteSession":
+    def __enter__(self) -> Self:
         """Return the session; leaving the block closes it."""
         return self
 
@@ -145,6 +146,8 @@ class WriteSession:
     def _store_chunk(self, kind: ChunkKind, chunk_id: bytes, data: bytes | bytearray | memoryview) -> bool:
         if self._pipeline.failure is not None:
             self._pipeline.check()
+        if len(data) > (MAX_PAGE if kind is ChunkKind.PAGE else MAX_BLOCK_DECODED):
+            raise ValueError(f"a chunk of {len(data)} bytes is over the limit of its kind")
         if self.has(kind, chunk_id):
             return False
         with self._lock:
