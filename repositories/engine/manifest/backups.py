@@ -23,8 +23,8 @@ class AcceptedManifest(Protocol):
     """A manifest object that counts: `root` is as the backup wrote it, the rest as the repository received it."""
 
     @property
-    def name(self) -> str:
-        """Object id, 32 hex digits."""
+    def object_id(self) -> str:
+        """Id of the manifest, 32 hex digits."""
 
     @property
     def root(self) -> bytes:
@@ -71,7 +71,7 @@ class Backup:
 
 def list_backups(repository: BackupStore) -> list[Backup]:
     """Return all backups, oldest first (by sequence, then receipt)."""
-    backups = [Backup(stored.name, stored.received_ns, decode_root(stored.root)) for stored in repository.backups()]
+    backups = [Backup(stored.object_id, stored.received_ns, decode_root(stored.root)) for stored in repository.backups()]
     backups.sort(key=lambda backup: (backup.root.lineage.sequence, backup.received_ns, backup.manifest_id))
     return backups
 

@@ -1,0 +1,104 @@
+"""Whether an object is the same as in the parent backup, so that its encoded entry can be taken as it is.
+
+Owns the rule (engine.md, section 3): equal type, size, mtime, ctime, inode, and not young. Content that is no longer
+in the repository is never referred to: the object is read again, which heals.
+"""
+
+import os
+from collections.abc import Iterator
+
+import msgspec
+
+from repositories.engine.backup.options import SourceSpec
+from repositories.engine.backup.parent import Found
+from repositories.engine.backup.session import BackupSession
+from repositories.engine.errors import IntegrityError, ObjectMissingError
+from repositories.engine.ids import ChunkKind
+from repositories.engine.manifest.chunks import ChunkSource
+from repositories.engine.manifest.entries import (
+    FLAG_CHANGED,
+    FLAG_YOUNG,
+    Entry,
+    EntryType,
+    StreamRef,
+    encode,
+    pack_time,
+)
+from repositories.engine.manifest.streams import read_extents, stream_page_ids
+
+_DISTRUSTED = FLAG_YOUNG | FLAG_CHANGED
+
+
+class Comparison:
+    """Compares with the parent's entries under the options of one source."""
+
+    def __init__(self, session: BackupSession, reader: ChunkSource, source: SourceSpec) -> None:
+        self._session = session
+        self._reader = reader
+        self._any_inode = source.ignore_inode
+        self._any_ctime = source.ignore_ctime
+
+    def exact(
+        self, found: Found, kind: EntryType, status: os.stat_result, group: tuple[int, int] | None
+    ) -> Entry | None:
+        """Return the parent's entry when nothing about the object has changed and all it names is present."""
+        entry = found[0]
+        if (
+            entry.mtime != status.st_mtime_ns
+            or entry.ctime != status.st_ctime_ns
+            or entry.inode != status.st_ino
+            or entry.type != kind
+            or entry.flags & _DISTRUSTED
+            or (kind is not EntryType.DIRECTORY and entry.size != status.st_size)
+            or entry.link_group != group
+        ):
+            return None
+        if (entry.extents or entry.stream or entry.xattrs) and not self._present(entry):
+            return None
+        return entry
+
+    def same_content(self, found: Found, status: os.stat_result) -> Entry | None:
+        """Return the parent's entry of a file whose content counts as the same under the source's options.
+
+        Used where `exact` says no: the inode or ctime may differ if the source says so (metadata is taken anew then),
+        and so may the hard-link group.
+        """
+        entry = found[0]
+        if (
+            entry.type != EntryType.FILE
+            or entry.flags & _DISTRUSTED
+            or entry.size != status.st_size
+            or entry.mtime != pack_time(status.st_mtime_ns)
+            or (not self._any_ctime and entry.ctime != pack_time(status.st_ctime_ns))
+            or (not self._any_inode and entry.inode != status.st_ino)
+        ):
+            return None
+        return entry if self._present(entry) else None
+
+    def _present(self, entry: Entry) -> bool:
+        has = self._session.has
+        for extent in entry.extents or ():
+            if isinstance(extent, bytes) and not has(ChunkKind.DATA, extent):
+                return False
+        for xattr in entry.xattrs or ():
+            if xattr.chunks is not None and not all(has(ChunkKind.STREAM, chunk) for chunk in xattr.chunks):
+                return False
+        return entry.stream is None or self._stream_present(entry.stream)
+
+    def _stream_present(self, top: StreamRef) -> bool:
+        try:
+            return all(self._session.has(kind, chunk) for kind, chunk in self._stream_chunks(top))
+        except (IntegrityError, ObjectMissingError):
+            return False
+
+    def _stream_chunks(self, top: StreamRef) -> Iterator[tuple[ChunkKind, bytes]]:
+        for page in stream_page_ids(self._reader, top):
+            yield ChunkKind.STREAM, page
+        for _, chunk in read_extents(self._reader, top):
+            if chunk is not None:
+                yield ChunkKind.DATA, chunk
+
+
+def with_group(entry: Entry, group: tuple[int, int] | None) -> bytes:
+    """Return an entry's bytes with another hard-link group."""
+    return encode(msgspec.structs.replace(entry, link_group=group))

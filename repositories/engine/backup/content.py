@@ -1,0 +1,113 @@
+"""Reads the content of regular files into chunks.
+
+Owns reading: fstat before and after, three tries for what changes, holes, zeros, small files in one read. A failed
+read is an OSError (the source's fault); a failed put is an EngineError (the repository's), and the two never mix.
+"""
+
+import os
+from collections.abc import Callable
+
+from repositories.engine.backup.capture import Content, store_xattrs
+from repositories.engine.backup.extents import ExtentCollector
+from repositories.engine.backup.session import BackupSession, Cutter
+from repositories.engine.clock import Clock
+from repositories.engine.ids import ChunkKind
+from repositories.engine.metadata.extended import read_xattrs
+from repositories.engine.source.files import may_have_holes, open_regular, segments, unchanged_since
+
+TRIES = 3
+_READ_SIZE = 1024 * 1024
+
+
+class SegmentReader:
+    """A stretch of an open file as a stream; counts what it gives. Raises OSError."""
+
+    def __init__(self, descriptor: int, length: int, taken: Callable[[int], None]) -> None:
+        self._descriptor = descriptor
+        self._left = length
+        self._taken = taken
+        self.given = 0
+
+    def readinto(self, buffer: memoryview, /) -> int:
+        """Fill part of `buffer`; 0 at the end of the stretch or of the file."""
+        wanted = min(len(buffer), self._left, _READ_SIZE)
+        if not wanted:
+            return 0
+        count = os.readv(self._descriptor, [buffer[:wanted]])
+        self._left -= count
+        self.given += count
+        self._taken(count)
+        return count
+
+
+class FileReader:
+    """Reads files for one backup. `taken` is told of each read after it (bandwidth, progress, cancel)."""
+
+    def __init__(self, session: BackupSession, chunker: Cutter, clock: Clock, taken: Callable[[int], None]) -> None:
+        self._session = session
+        self._chunker = chunker
+        self._clock = clock
+        self._taken = taken
+        self._failure: OSError | None = None
+
+    def read(self, directory: int, name: bytes) -> tuple[Content, OSError | None]:
+        """Return the content of a file and what its attributes would not tell. Raises OSError."""
+        for left in reversed(range(TRIES)):
+            content, failure = self._try(directory, name)
+            if not content.changed or not left:
+                return content, failure
+        raise AssertionError("unreachable: the last try returns")
+
+    def _try(self, directory: int, name: bytes) -> tuple[Content, OSError | None]:
+        started_ns = self._clock.now_ns()
+        descriptor, before = open_regular(name, directory)
+        try:
+            extents = ExtentCollector(self._session)
+            if before.st_size <= self._chunker.min_size and not may_have_holes(before):
+                self._read_small(descriptor, before.st_size, extents)
+            elif may_have_holes(before):
+                self._read_segments(descriptor, before.st_size, extents)
+            else:
+                self._read_stretch(descriptor, before.st_size, extents)
+            found, failure = read_xattrs(descriptor)
+            changed = extents.length != before.st_size or not unchanged_since(before, os.fstat(descriptor))
+        finally:
+            os.close(descriptor)
+        inline, stream = extents.finish()
+        xattrs = store_xattrs(self._session, found)
+        return Content(before, extents.length, inline, stream, xattrs, started_ns, changed), failure
+
+    def _read_small(self, descriptor: int, size: int, extents: ExtentCollector) -> None:
+        data = os.read(descriptor, size)
+        while 0 < len(data) < size and (more := os.read(descriptor, size - len(data))):
+            data += more
+        self._taken(len(data))
+        if data:
+            self._store(data, extents)
+
+    def _read_segments(self, descriptor: int, size: int, extents: ExtentCollector) -> None:
+        for start, end, is_data in segments(descriptor, size):
+            if not is_data:
+                extents.add_hole(end - start)
+                continue
+            os.lseek(descriptor, start, os.SEEK_SET)
+            if self._read_stretch(descriptor, end - start, extents) < end - start:
+                return
+
+    def _read_stretch(self, descriptor: int, length: int, extents: ExtentCollector) -> int:
+        stream = SegmentReader(descriptor, length, self._taken)
+        for chunk in self._chunker.cut(stream):
+            self._store(chunk, extents)
+        return stream.given
+
+    def _store(self, data: bytes | memoryview, extents: ExtentCollector) -> None:
+        length = len(data)
+        if is_zero(data):
+            extents.add_hole(length)
+        else:
+            extents.add_chunk(self._session.put(ChunkKind.DATA, data)[0], length)
+
+
+def is_zero(data: bytes | memoryview) -> bool:
+    """Return whether all bytes are zero; cheap for what is not."""
+    return data[0] == 0 and data[-1] == 0 and bytes(data) == bytes(len(data))

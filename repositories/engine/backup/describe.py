@@ -1,0 +1,157 @@
+"""Makes the entry of each object that a walk meets: taken from the parent, or read.
+
+Owns the decision between both, and the figures. Source errors become problems here; repository errors pass through.
+"""
+
+import os
+import stat
+from dataclasses import dataclass
+
+import msgspec
+
+from repositories.engine.backup.capture import Other, file_entry, other_entry, store_xattrs
+from repositories.engine.backup.compare import Comparison
+from repositories.engine.backup.content import FileReader
+from repositories.engine.backup.hard_links import HardLinks
+from repositories.engine.backup.options import Hooks
+from repositories.engine.backup.parent import Found
+from repositories.engine.backup.problem_log import ProblemLog
+from repositories.engine.backup.pulse import Pulse
+from repositories.engine.backup.session import BackupSession
+from repositories.engine.manifest.entries import Entry, EntryType, Xattr, encode, entry_type
+from repositories.engine.manifest.problems import ProblemKind, classify
+from repositories.engine.metadata.extended import object_in, read_xattrs
+from repositories.engine.source.walker import Directory
+
+Raw = bytes | msgspec.Raw
+
+
+@dataclass(slots=True)
+class Figures:
+    """What has been described so far."""
+
+    files: int = 0
+    directories: int = 0
+    links: int = 0
+    others: int = 0
+    logical_bytes: int = 0
+    unchanged_files: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    """The parts that describing needs, made once per backup."""
+
+    session: BackupSession
+    reader: FileReader
+    comparison: Comparison
+    problems: ProblemLog
+    pulse: Pulse
+    hooks: Hooks
+
+
+class Describer:
+    """Describes one object after the other, in the order of the walk."""
+
+    def __init__(self, workshop: Workshop) -> None:
+        self._session = workshop.session
+        self._reader = workshop.reader
+        self._comparison = workshop.comparison
+        self._problems = workshop.problems
+        self._pulse = workshop.pulse
+        self._clock = workshop.hooks.clock
+        self._links = HardLinks()
+        self.figures = Figures()
+
+    def describe(self, directory: Directory, name: bytes, status: os.stat_result, found: Found | None) -> Raw | None:
+        """Return the encoded entry of an object, or None when it is not to be in the backup."""
+        kind = entry_type(status.st_mode)
+        if kind is None:
+            known = ProblemKind.SOCKET if stat.S_ISSOCK(status.st_mode) else ProblemKind.UNKNOWN_TYPE
+            self._problems.report(known, directory.join(name), "")
+            return None
+        group = self._links.group(status) if status.st_nlink > 1 and kind is not EntryType.DIRECTORY else None
+        if found is not None:
+            entry = self._comparison.exact(found, kind, status, group)
+            if entry is not None:
+                self._count(kind, entry.size, status, group, unchanged=True)
+                return found[1]
+        try:
+            if kind is EntryType.FILE:
+                return self._file(directory, name, status, (found, group))
+            return self._other(directory, name, status, Other(kind, status, self._clock.now_ns(), None, None, group))
+        except OSError as error:
+            self._problems.report(classify(error), directory.join(name), error.strerror or str(error))
+            return None
+
+    def top(self, descriptor: int, status: os.stat_result) -> Entry:
+        """Return the entry of the source's root directory."""
+        other = Other(EntryType.DIRECTORY, status, self._clock.now_ns(), self._xattrs(descriptor, b""))
+        return other_entry(b".", other)
+
+    def _file(
+        self,
+        directory: Directory,
+        name: bytes,
+        status: os.stat_result,
+        known: tuple[Found | None, tuple[int, int] | None],
+    ) -> bytes:
+        found, group = known
+        content = self._links.content(status) if group is not None else None
+        if content is None and found is not None:
+            same = self._comparison.same_content(found, status)
+            if same is not None:
+                entry = self._renewed(directory, name, status, same, group)
+                self._count(EntryType.FILE, entry.size, status, group, unchanged=True)
+                return encode(entry)
+        if content is None:
+            content, failure = self._reader.read(directory.descriptor, name)
+            if content.changed:
+                self._problems.report(ProblemKind.STILL_CHANGING, directory.join(name), "changed in each of 3 tries")
+            self._attributes_failed(failure, directory.join(name))
+        self._count(EntryType.FILE, content.size, status, group, unchanged=False)
+        if group is not None:
+            self._links.keep(content)
+        return encode(file_entry(name, content, group))
+
+    def _renewed(
+        self, directory: Directory, name: bytes, status: os.stat_result, same: Entry, group: tuple[int, int] | None
+    ) -> Entry:
+        """Return an entry with the parent's content and today's metadata."""
+        xattrs = self._xattrs(object_in(directory.descriptor, name), directory.join(name))
+        fresh = other_entry(name, Other(EntryType.FILE, status, self._clock.now_ns(), xattrs, None, group))
+        return msgspec.structs.replace(fresh, extents=same.extents, stream=same.stream)
+
+    def _other(self, directory: Directory, name: bytes, status: os.stat_result, other: Other) -> bytes:
+        target = None
+        if other.kind is EntryType.LINK:
+            target = os.readlink(name, dir_fd=directory.descriptor)
+        xattrs = self._xattrs(object_in(directory.descriptor, name), directory.join(name))
+        self._count(other.kind, 0, status, other.link_group, unchanged=False)
+        return encode(other_entry(name, Other(other.kind, status, other.started_ns, xattrs, target, other.link_group)))
+
+    def _xattrs(self, target: int | bytes, path: bytes) -> tuple[Xattr, ...] | None:
+        found, failure = read_xattrs(target)
+        self._attributes_failed(failure, path)
+        return store_xattrs(self._session, found)
+
+    def _attributes_failed(self, failure: OSError | None, path: bytes) -> None:
+        if failure is not None:
+            self._problems.report(ProblemKind.ATTRIBUTE, path, failure.strerror or str(failure))
+
+    def _count(
+        self, kind: EntryType, size: int, status: os.stat_result, group: tuple[int, int] | None, *, unchanged: bool
+    ) -> None:
+        figures = self.figures
+        if kind is EntryType.FILE:
+            figures.files += 1
+            self._pulse.files += 1
+            figures.unchanged_files += unchanged
+            if group is None or self._links.meet(status):
+                figures.logical_bytes += size
+        elif kind is EntryType.DIRECTORY:
+            figures.directories += 1
+        elif kind is EntryType.LINK:
+            figures.links += 1
+        else:
+            figures.others += 1

@@ -1,0 +1,101 @@
+"""What a backup is asked to do, how it talks back, and what it says at the end.
+
+Owns values only. Paths and names are bytes, times integer ns, sizes bytes.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from repositories.engine.clock import SYSTEM_CLOCK, Clock
+from repositories.engine.manifest.problems import Problem
+from repositories.engine.progress import Progress
+from repositories.engine.throttle import Throttle
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSpec:
+    """One source. `name` is what parent and chain hang on; `path` is absolute.
+
+    `skip_paths` are never backed up, wherever they lie below the source: the repository and Syncova's own data.
+    """
+
+    name: str
+    path: bytes
+    type: str = "filesystem"
+    excludes: tuple[str, ...] = ()
+    one_file_system: bool = False
+    ignore_inode: bool = False
+    ignore_ctime: bool = False
+    skip_paths: tuple[bytes, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BackupOptions:
+    """About one backup. `parent` names a backup to compare with (else the newest of the source).
+
+    `strict` raises warnings to skipped. `accept_new_root` allows a source that is suddenly empty.
+    """
+
+    backup_id: str
+    run_id: str
+    host: str = ""
+    strict: bool = False
+    scheduled_for_ns: int | None = None
+    parent: str | None = None
+    tags: tuple[str, ...] = ()
+    accept_new_root: bool = False
+    trigger: str = "external"
+    run_fence: int | None = None
+
+
+def _ignore(progress: Progress) -> None:
+    """Show nothing."""
+
+
+def _never() -> bool:
+    return False
+
+
+def _agreed() -> None:
+    """Nobody has to agree."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """How an operation talks to whoever started it.
+
+    `report` gets progress (rarely is the caller's business); `cancelled` is asked several times a second; `confirm`
+    is called directly before the commit and raises to forbid it; `read_bucket` limits reading of the source.
+    """
+
+    report: Callable[[Progress], None] = _ignore
+    cancelled: Callable[[], bool] = _never
+    confirm: Callable[[], None] = _agreed
+    read_bucket: Throttle | None = None
+    clock: Clock = SYSTEM_CLOCK
+
+
+@dataclass(frozen=True, slots=True)
+class BackupResult:
+    """A committed backup. `problems` are the first 100, skipped before warnings; all of them lie in the manifest."""
+
+    backup_id: str
+    manifest_id: str
+    parent_id: str | None
+    chain: str
+    mode: str
+    files: int
+    directories: int
+    links: int
+    others: int
+    logical_bytes: int
+    bytes_read: int
+    bytes_stored: int
+    new_chunks: int
+    skipped: int
+    warnings: int
+    notes: int
+    started_ns: int
+    finished_ns: int
+    sequence: int
+    problems: list[Problem] = field(default_factory=list)

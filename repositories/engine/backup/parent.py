@@ -1,0 +1,105 @@
+"""The backup that a new one is compared with: which one it is, and its entries beside the walk.
+
+Owns choice of the parent and the cursor over its pages. A parent that cannot be read is given up with a warning:
+everything is then read again, nothing is lost.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import msgspec
+
+from repositories.engine.errors import BackupNotFoundError, IntegrityError, ObjectMissingError
+from repositories.engine.manifest.backups import Backup, find_backup, list_backups
+from repositories.engine.manifest.backups import BackupStore as Store
+from repositories.engine.manifest.chunks import ChunkSource
+from repositories.engine.manifest.entries import Entry
+from repositories.engine.manifest.entry_reader import Listing, read_listings
+from repositories.engine.manifest.order import directory_key
+
+Found = tuple[Entry, msgspec.Raw]
+
+
+@dataclass(frozen=True, slots=True)
+class Lineage:
+    """What the new backup stands on: its parent, the next sequence number, the heads that nothing links yet."""
+
+    parent: Backup | None
+    sequence: int
+    heads: tuple[bytes, ...]
+
+
+def choose_lineage(store: Store, source_name: str, wanted: str | None, most_heads: int) -> Lineage:
+    """Return the lineage of a new backup; the parent is `wanted`, else the newest backup of the source.
+
+    Raises BackupNotFoundError when `wanted` is no backup.
+    """
+    backups = list_backups(store)
+    parent: Backup | None = None
+    if wanted is not None:
+        parent = find_backup(store, wanted)
+        if parent.source_name != source_name:
+            raise BackupNotFoundError(
+                f"backup {parent.short_id} is of source {parent.source_name!r}, not of {source_name!r}",
+                hint="name a backup of the same source as parent",
+            )
+    else:
+        parent = next((backup for backup in reversed(backups) if backup.source_name == source_name), None)
+    linked = {head for backup in backups for head in backup.root.lineage.heads}
+    heads = [identity for backup in backups if (identity := bytes.fromhex(backup.manifest_id)) not in linked]
+    sequence = max((backup.root.lineage.sequence for backup in backups), default=0) + 1
+    return Lineage(parent, sequence, tuple(heads[-most_heads:]))
+
+
+class ParentCursor:
+    """Gives the parent's entries in the order of the walk: `enter` a directory, then `find` ascending names."""
+
+    def __init__(self, source: ChunkSource | None, parent: Backup | None, gave_up: Callable[[str], None]) -> None:
+        self._gave_up = gave_up
+        self._listings: Iterator[Listing] | None = None
+        if source is not None and parent is not None:
+            self._listings = read_listings(source, parent.root.pages)
+        self._current: Listing | None = None
+        self._position = 0
+        self._key = b""
+        self._wanted = b""
+        self._started = False
+
+    def enter(self, directory: bytes) -> None:
+        """Go on to a directory; directories must come in manifest order."""
+        if self._listings is None and self._current is None:
+            return
+        self._wanted = directory_key(directory)
+        if not self._started:
+            self._started = True
+            self._advance()
+        while self._current is not None and self._key < self._wanted:
+            self._advance()
+
+    def find(self, name: bytes) -> Found | None:
+        """Return the parent's entry of this name in the entered directory."""
+        while self._current is not None and self._key == self._wanted:
+            entries = self._current.entries
+            position = self._position
+            end = len(entries)
+            while position < end and entries[position][0].name < name:
+                position += 1
+            self._position = position
+            if position < end:
+                found = entries[position]
+                return found if found[0].name == name else None
+            self._advance()
+        return None
+
+    def _advance(self) -> None:
+        self._current = None
+        self._position = 0
+        if self._listings is None:
+            return
+        try:
+            self._current = next(self._listings, None)
+        except (IntegrityError, ObjectMissingError) as error:
+            self._listings = None
+            self._gave_up(error.message)
+        if self._current is not None:
+            self._key = directory_key(self._current.directory)

@@ -1,0 +1,57 @@
+"""The pulse of a running backup: cancel, progress and bandwidth, looked after while files are read.
+
+Owns how often the caller's hooks are asked. One thread.
+"""
+
+from repositories.engine.backup.options import Hooks
+from repositories.engine.errors import OperationCancelledError
+from repositories.engine.progress import Progress
+
+_ENTRIES_BETWEEN = 64
+_SECONDS_BETWEEN = 0.2
+
+
+class Pulse:
+    """Counts what happens and lets the hooks know several times a second."""
+
+    def __init__(self, hooks: Hooks) -> None:
+        self._hooks = hooks
+        self._bucket = hooks.read_bucket
+        self._next = 0.0
+        self._left = 0
+        self.files = 0
+        self.bytes_read = 0
+        self.bytes_stored = 0
+        self.current = b""
+
+    def entry(self) -> None:
+        """Called for each object. Raises OperationCancelledError."""
+        self._left -= 1
+        if self._left < 0:
+            self.beat()
+
+    def taken(self, count: int) -> None:
+        """Called after each read of content; waits for the bandwidth limit. Raises OperationCancelledError."""
+        self.bytes_read += count
+        if self._bucket is not None:
+            self._bucket.take(count)
+        if count > 65536:
+            self.beat()
+
+    def beat(self) -> None:
+        """Ask for cancel and report, if it is time."""
+        self._left = _ENTRIES_BETWEEN
+        now = self._hooks.clock.monotonic()
+        if now >= self._next:
+            self._next = now + _SECONDS_BETWEEN
+            self.check_cancelled()
+            self.report("reading")
+
+    def check_cancelled(self) -> None:
+        """Raise OperationCancelledError when the caller wants to stop."""
+        if self._hooks.cancelled():
+            raise OperationCancelledError("the backup was cancelled", hint="nothing of it is visible; run it again")
+
+    def report(self, phase: str) -> None:
+        """Report progress now."""
+        self._hooks.report(Progress(phase, self.files, self.bytes_read, self.bytes_stored, self.current))

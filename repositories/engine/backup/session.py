@@ -1,0 +1,73 @@
+"""The narrow view of a repository and its write session that a backup needs.
+
+Owns no behaviour: the front door (repositories.engine.repository) satisfies it.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+from repositories.engine.ids import ChunkKind
+from repositories.engine.manifest.backups import BackupStore
+from repositories.engine.manifest.chunks import ChunkSink
+
+
+class Stream(Protocol):
+    """What content is cut from."""
+
+    def readinto(self, buffer: memoryview, /) -> int | None:
+        """Fill part of `buffer`; return the number of bytes, 0 at the end."""
+
+
+class Cutter(Protocol):
+    """Cuts content by a repository's parameters; for one thread."""
+
+    @property
+    def min_size(self) -> int:
+        """Content up to this size is one chunk."""
+
+    def cut(self, stream: Stream) -> Iterator[memoryview]:
+        """Yield the chunks in order; each view is valid until the next one is asked for."""
+
+
+class Keys(Protocol):
+    """The keys in use."""
+
+    @property
+    def generation(self) -> int:
+        """The generation of the keyring."""
+
+
+class BackupRepository(BackupStore, Protocol):
+    """The repository that a session writes to."""
+
+    @property
+    def keyring(self) -> Keys:
+        """The keys in use."""
+
+    def chunker(self) -> Cutter:
+        """Return a chunker of this repository's parameters, for one thread."""
+
+
+class BackupSession(ChunkSink, Protocol):
+    """Takes chunks and commits a root; any failed write poisons it, and later calls raise that failure."""
+
+    @property
+    def repository(self) -> BackupRepository:
+        """The repository that is written to."""
+
+    @property
+    def stored_bytes(self) -> int:
+        """Bytes put so far."""
+
+    @property
+    def new_chunks(self) -> int:
+        """Chunks so far that were not there before."""
+
+    def has(self, kind: ChunkKind, chunk_id: bytes) -> bool:
+        """Return whether a chunk can be referred to."""
+
+    def flush(self) -> None:
+        """Make all chunks durable and findable."""
+
+    def commit(self, root: bytes, confirm: Callable[[], None]) -> str:
+        """Put the manifest, `confirm` being called directly before; return its object id."""

@@ -1,0 +1,134 @@
+"""Sets the attributes of restored objects: owner, then mode, ACL, extended attributes, times.
+
+Owns that order: chown clears setuid and file capabilities, so it comes first; an ACL's mask lives in the mode's
+group bits, so ACLs come after it; every change touches the times, so they come last. What a target cannot take is
+reported by class and never stops anything.
+"""
+
+import enum
+import os
+import stat
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from repositories.engine.metadata.extended import ACL_PREFIX, object_in, read_xattrs, remove_xattr, write_xattr
+
+SPECIAL_BITS = stat.S_ISUID | stat.S_ISGID
+
+
+class AttributeClass(enum.StrEnum):
+    """What could not be restored about an object; reported once per class with a count."""
+
+    OWNER = "owner"
+    MODE = "mode"
+    SPECIAL_BITS = "special_bits"
+    ACL = "acl"
+    XATTR = "xattr"
+    TIMES = "times"
+    DEVICE = "device"
+    HARD_LINK = "hard_link"
+
+
+ReportAttribute = Callable[[AttributeClass, OSError], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Attributes:
+    """What to set; `xattrs` holds ACLs too. Nothing is done to access time but to make it the modification time."""
+
+    mode: int
+    uid: int
+    gid: int
+    mtime_ns: int
+    xattrs: Sequence[tuple[bytes, bytes]] = ()
+
+
+def apply_to_descriptor(descriptor: int, wanted: Attributes, report: ReportAttribute) -> None:
+    """Set all attributes of an open file or directory."""
+    owned = _owner(lambda uid, gid: os.chown(descriptor, uid, gid), wanted, report)
+    _attempt(lambda: os.chmod(descriptor, _mode(wanted, report, owned=owned)), AttributeClass.MODE, report)
+    _set_xattrs(descriptor, wanted.xattrs, report)
+    times = (wanted.mtime_ns, wanted.mtime_ns)
+    _attempt(lambda: os.utime(descriptor, ns=times), AttributeClass.TIMES, report)
+
+
+def apply_to_link(directory: int, name: bytes, wanted: Attributes, report: ReportAttribute) -> None:
+    """Set the attributes of a symbolic link itself; a link has no mode of its own."""
+    _owner(lambda uid, gid: os.chown(name, uid, gid, dir_fd=directory, follow_symlinks=False), wanted, report)
+    if wanted.xattrs:
+        _set_xattrs(object_in(directory, name), wanted.xattrs, report)
+    _set_times_at(directory, name, wanted, report)
+
+
+def apply_to_special(directory: int, name: bytes, wanted: Attributes, report: ReportAttribute) -> None:
+    """Set the attributes of a FIFO or device, which must not be opened."""
+    owned = _owner(lambda uid, gid: os.chown(name, uid, gid, dir_fd=directory, follow_symlinks=False), wanted, report)
+    mode = _mode(wanted, report, owned=owned)
+    _attempt(lambda: _chmod_unopened(directory, name, mode), AttributeClass.MODE, report)
+    if wanted.xattrs:
+        _set_xattrs(object_in(directory, name), wanted.xattrs, report)
+    _set_times_at(directory, name, wanted, report)
+
+
+def _owner(chown: Callable[[int, int], None], wanted: Attributes, report: ReportAttribute) -> bool:
+    """Set owner and group; return whether the owner is now the wanted one."""
+    try:
+        chown(wanted.uid, wanted.gid)
+    except OSError as error:
+        report(AttributeClass.OWNER, error)
+        _attempt(lambda: chown(-1, wanted.gid), None, report)
+        return False
+    return True
+
+
+def _mode(wanted: Attributes, report: ReportAttribute, *, owned: bool) -> int:
+    mode = stat.S_IMODE(wanted.mode)
+    if not owned and mode & SPECIAL_BITS:
+        # setuid for another owner than the one it was meant for would be a hole.
+        report(AttributeClass.SPECIAL_BITS, PermissionError(1, "setuid and setgid are not set for another owner"))
+        mode &= ~SPECIAL_BITS
+    return mode
+
+
+def _set_xattrs(target: int | bytes, xattrs: Sequence[tuple[bytes, bytes]], report: ReportAttribute) -> None:
+    for name, value in sorted(xattrs, key=lambda item: not item[0].startswith(ACL_PREFIX)):
+        kind = AttributeClass.ACL if name.startswith(ACL_PREFIX) else AttributeClass.XATTR
+        try:
+            write_xattr(target, name, value)
+        except OSError as error:
+            report(kind, error)
+
+
+def remove_other_xattrs(descriptor: int, keep: Sequence[tuple[bytes, bytes]], report: ReportAttribute) -> None:
+    """Remove what an object must not have: ACLs inherited from a directory, attributes of what stood there before."""
+    wanted = {name for name, _ in keep}
+    present, _ = read_xattrs(descriptor)
+    for name, _ in present:
+        if name not in wanted:
+            kind = AttributeClass.ACL if name.startswith(ACL_PREFIX) else AttributeClass.XATTR
+            try:
+                remove_xattr(descriptor, name)
+            except OSError as error:
+                report(kind, error)
+
+
+def _set_times_at(directory: int, name: bytes, wanted: Attributes, report: ReportAttribute) -> None:
+    times = (wanted.mtime_ns, wanted.mtime_ns)
+    _attempt(lambda: os.utime(name, ns=times, dir_fd=directory, follow_symlinks=False), AttributeClass.TIMES, report)
+
+
+def _chmod_unopened(directory: int, name: bytes, mode: int) -> None:
+    # O_PATH pins the object without opening it; chmod through /proc reaches exactly that one.
+    descriptor = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
+    try:
+        os.chmod(b"/proc/self/fd/%d" % descriptor, mode)
+    finally:
+        os.close(descriptor)
+
+
+def _attempt(call: Callable[[], object], kind: AttributeClass | None, report: ReportAttribute) -> None:
+    try:
+        call()
+    except (OSError, OverflowError) as error:
+        if kind is not None:
+            report(kind, error if isinstance(error, OSError) else OSError(75, "time out of range"))

@@ -1,0 +1,169 @@
+"""The operation `backup`: one repository opened once, each source backed up into it (A4, A6).
+
+Owns the loop over sources and which errors end only one of them. The engine's backup owns all the rest.
+"""
+
+import time
+from typing import Any
+
+from repositories.engine import ids
+from repositories.engine.backup import BackupOptions, BackupResult, Hooks, SourceSpec, back_up
+from repositories.engine.clock import SYSTEM_CLOCK
+from repositories.engine.display import path_fields, show_text
+from repositories.engine.errors import BackupNotFoundError, ConfigurationError, SourceError
+from repositories.engine.manifest.problems import Problem
+from repositories.engine.process.channel import Channel
+from repositories.engine.process.failures import error_info
+from repositories.engine.process.introduction import introduce_writer, uuid_of
+from repositories.engine.process.protocol import (
+    ProblemInfo,
+    Progress,
+    Request,
+    RunReference,
+    SourceFigures,
+    SourceFinished,
+    SourceRequest,
+    SourceStarted,
+)
+from repositories.engine.progress import Progress as Report
+from repositories.engine.progress import ProgressGate
+from repositories.engine.repository import WriteOptions, WriteSession
+from repositories.engine.throttle import Throttle
+
+# These say that one source cannot be backed up; everything else concerns the repository or the whole run.
+_ENDS_ONE_SOURCE = (SourceError, ConfigurationError, BackupNotFoundError)
+
+
+def back_up_sources(request: Request, channel: Channel) -> dict[str, Any]:
+    """Back up each source of the request. A failed source is told and left; a repository's error is raised."""
+    run = request.run
+    if run is None or not request.sources:
+        raise ConfigurationError("a backup needs a run and at least one source", hint="this is a defect of the caller")
+    bucket = _bucket(request, channel)
+    repository = introduce_writer(request, channel)
+    done = 0
+    with repository.begin_write(WriteOptions(compression=request.compression)) as session:
+        for source in request.sources:
+            done += _SourceRun(request, run, source, channel, bucket).execute(session)
+    return {"succeeded": done, "failed": len(request.sources) - done}
+
+
+class _SourceRun:
+    """One source of the run."""
+
+    def __init__(
+        self, request: Request, run: RunReference, source: SourceRequest, channel: Channel, bucket: Throttle | None
+    ) -> None:
+        self._request = request
+        self._run = run
+        self._source = source
+        self._channel = channel
+        self._bucket = bucket
+
+    def execute(self, session: WriteSession) -> bool:
+        """Back it up; return whether a backup was committed."""
+        key = self._source.key
+        self._channel.send(SourceStarted(source=key))
+        try:
+            result = back_up(session, self._spec(), self._options(), self._hooks())
+        except _ENDS_ONE_SOURCE as error:
+            self._channel.send(SourceFinished(source=key, status="failed", error=error_info(error)))
+            return False
+        self._channel.send(SourceFinished(source=key, status="succeeded", result=figures_of(result)))
+        return True
+
+    def _spec(self) -> SourceSpec:
+        source = self._source
+        return SourceSpec(
+            name=source.name,
+            path=source.path,
+            type=source.type,
+            excludes=source.excludes,
+            one_file_system=source.options.one_file_system,
+            ignore_inode=source.options.ignore_inode,
+            ignore_ctime=source.options.ignore_ctime,
+            skip_paths=self._request.skip_paths,
+        )
+
+    def _options(self) -> BackupOptions:
+        run, source = self._run, self._source
+        return BackupOptions(
+            backup_id=ids.backup_id(uuid_of(run.id, "run id"), source.type, source.path),
+            run_id=run.id,
+            host=self._request.host,
+            strict=self._request.strict,
+            scheduled_for_ns=run.scheduled_for_ns,
+            parent=source.options.parent,
+            tags=self._request.tags,
+            accept_new_root=source.options.accept_new_root,
+            trigger=run.trigger,
+            run_fence=run.fence,
+        )
+
+    def _hooks(self) -> Hooks:
+        key, channel = self._source.key, self._channel
+
+        def report(progress: Report) -> None:
+            channel.send(progress_event(progress, key))
+
+        return Hooks(
+            report=ProgressGate(report, SYSTEM_CLOCK.monotonic),
+            cancelled=channel.cancelled,
+            confirm=lambda: channel.confirm(key),
+            read_bucket=self._bucket,
+        )
+
+
+def progress_event(progress: Report, source: str | None) -> Progress:
+    """Return the engine's progress as an event."""
+    return Progress(
+        source=source,
+        phase=progress.phase,
+        files=progress.files,
+        bytes_read=progress.bytes_read,
+        bytes_stored=progress.bytes_stored,
+        current=path_fields(progress.current)["path"],
+    )
+
+
+def figures_of(result: BackupResult) -> SourceFigures:
+    """Return a backup's result as data."""
+    return SourceFigures(
+        backup_id=result.backup_id,
+        manifest_id=result.manifest_id,
+        chain=result.chain,
+        mode=result.mode,
+        parent_id=result.parent_id,
+        files=result.files,
+        directories=result.directories,
+        links=result.links,
+        others=result.others,
+        logical_bytes=result.logical_bytes,
+        bytes_read=result.bytes_read,
+        bytes_stored=result.bytes_stored,
+        new_chunks=result.new_chunks,
+        skipped=result.skipped,
+        warnings=result.warnings,
+        notes=result.notes,
+        problems=tuple(map(_problem, result.problems)),
+        started_ns=result.started_ns,
+        finished_ns=result.finished_ns,
+        sequence=result.sequence,
+    )
+
+
+def _problem(problem: Problem) -> ProblemInfo:
+    return ProblemInfo(
+        severity=problem.severity.name.lower(),
+        code=str(problem.kind),
+        message=show_text(problem.detail),
+        **path_fields(problem.path),
+    )
+
+
+def _bucket(request: Request, channel: Channel) -> Throttle | None:
+    """Make the run's one bucket; before the repository is opened, so that a bad limit is told first (C7)."""
+    rate = request.bandwidth_bytes_per_second
+    if rate is None:
+        return None
+    return Throttle(rate, monotonic=SYSTEM_CLOCK.monotonic, sleep=time.sleep, stop=channel.cancelled)

@@ -1,0 +1,223 @@
+"""Walks a source in manifest order: each directory's listing whole and sorted, directories depth-first.
+
+Owns what is entered and what is left out (excludes, other and pseudo file systems, Syncova's own data). Opens no
+file. Iterative and by descriptors: neither depth nor path length has a limit of its own. Memory: the names of one
+directory and the directories still to enter on the way down.
+"""
+
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from repositories.engine.errors import SourceError
+from repositories.engine.manifest.entries import NAME_LIMIT, PATH_LIMIT
+from repositories.engine.manifest.problems import ProblemKind, classify
+from repositories.engine.source.descent import Descent
+from repositories.engine.source.excludes import ExcludeRules
+from repositories.engine.source.filesystems import FileSystems
+from repositories.engine.source.root import SourceRoot
+
+ReportProblem = Callable[[ProblemKind, bytes, str], None]
+"""Told of everything that is left out or in doubt: kind, path relative to the source, detail."""
+
+_ENCODING = sys.getfilesystemencoding()
+_ENCODE_ERRORS = sys.getfilesystemencodeerrors()
+
+
+@dataclass(frozen=True, slots=True)
+class WalkRules:
+    """What a walk leaves out. `own` holds (st_dev, st_ino) of the repository and of Syncova's data."""
+
+    excludes: ExcludeRules
+    one_file_system: bool
+    own: frozenset[tuple[int, int]]
+    file_systems: FileSystems
+
+
+class Directory:
+    """One directory while the walk stands in it: `descriptor` is valid until the walk goes on."""
+
+    __slots__ = ("_names", "_walker", "below", "descriptor", "device", "path")
+
+    def __init__(self, walker: "Walker", path: bytes, descriptor: int, device: int, names: list[bytes]) -> None:
+        self._walker = walker
+        self.path = path
+        self.descriptor = descriptor
+        self.device = device
+        self._names = names
+        self.below: list[bytes] = []
+
+    def items(self) -> Iterator[tuple[bytes, os.stat_result]]:
+        """Yield (name, lstat) of what belongs into the backup, sorted; must be run to its end before walking on."""
+        admit = self._walker.admit
+        descriptor = self.descriptor
+        previous = b""
+        for name in self._names:
+            if name == previous:
+                self._walker.report(ProblemKind.DUPLICATE_NAME, self.join(name), "listed twice by its file system")
+                continue
+            previous = name
+            try:
+                status = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
+            except OSError as error:
+                self._walker.failed(error, self.join(name))
+                continue
+            if admit(self, name, status):
+                yield name, status
+
+    def join(self, name: bytes) -> bytes:
+        """Return the path of one of its entries, relative to the source."""
+        return self.path + b"/" + name if self.path else name
+
+
+class Walker:
+    """One walk over an opened root. Owns the root's descriptor from the start; `close` when done."""
+
+    def __init__(self, root: SourceRoot, rules: WalkRules, report: ReportProblem) -> None:
+        self._root = root
+        self._rules = rules
+        self.report = report
+        self._descent = Descent(root.descriptor)
+
+    @property
+    def is_directory(self) -> bool:
+        """Whether the source is a directory, not a single file."""
+        return self._root.only is None
+
+    @property
+    def descriptor(self) -> int:
+        """The descriptor of the root directory (of a single file's directory)."""
+        return self._root.descriptor
+
+    @property
+    def status(self) -> os.stat_result:
+        """What fstat said about the root when it was opened."""
+        return self._root.status
+
+    def close(self) -> None:
+        """Close all descriptors."""
+        self._descent.close()
+
+    def directories(self) -> Iterator[Directory]:
+        """Yield directories in manifest order; each one's `items` must be used up before the next is taken.
+
+        Raises SourceError when the root itself cannot be listed.
+        """
+        first = self._open_first()
+        yield first
+        path = b""
+        pending = [first.below[::-1]]
+        lengths: list[int] = []
+        while pending:
+            if not pending[-1]:
+                pending.pop()
+                if pending:
+                    self._descent.up()
+                    path = path[: lengths.pop()]
+                continue
+            name = pending[-1].pop()
+            below = path + b"/" + name if path else name
+            directory = self._enter(below, name)
+            if directory is None:
+                continue
+            lengths.append(len(path))
+            path = below
+            yield directory
+            pending.append(directory.below[::-1])
+
+    def failed(self, error: OSError, path: bytes) -> None:
+        """Report a call that failed on an object of the source."""
+        self.report(classify(error), path, error.strerror or str(error))
+
+    def admit(self, directory: Directory, name: bytes, status: os.stat_result) -> bool:
+        """Return whether an object belongs into the backup; remembers directories that are to be entered."""
+        is_directory = stat.S_ISDIR(status.st_mode)
+        rules = self._rules
+        if len(name) > NAME_LIMIT:
+            self.report(ProblemKind.PATH_TOO_LONG, directory.join(name[:NAME_LIMIT]), "name over 1024 bytes")
+            return False
+        if (rules.excludes or not is_directory) and not self._wanted(
+            directory, name, status, is_directory=is_directory
+        ):
+            return False
+        if not is_directory:
+            return True
+        if (status.st_dev, status.st_ino) in rules.own:
+            self.report(ProblemKind.OWN_DATA, directory.join(name), "Syncova's own data")
+            return False
+        if self._enterable(directory, name, status.st_dev):
+            directory.below.append(name)
+        return True
+
+    def _wanted(self, directory: Directory, name: bytes, status: os.stat_result, *, is_directory: bool) -> bool:
+        rules = self._rules
+        if rules.excludes and rules.excludes.excludes(directory.join(name), is_directory=is_directory):
+            self.report(ProblemKind.EXCLUDED, directory.join(name), "")
+            return False
+        if status.st_dev != directory.device and not is_directory and rules.file_systems.is_pseudo(status.st_dev):
+            self.report(ProblemKind.PSEUDO_FILE_SYSTEM, directory.join(name), "")
+            return False
+        return True
+
+    def _enterable(self, directory: Directory, name: bytes, device: int) -> bool:
+        """Return whether to enter; the directory where something is mounted is kept, empty, in any case."""
+        if device == directory.device:
+            return True
+        if self._rules.one_file_system:
+            self.report(ProblemKind.OTHER_FILE_SYSTEM, directory.join(name), "")
+            return False
+        if self._rules.file_systems.is_pseudo(device):
+            self.report(ProblemKind.PSEUDO_FILE_SYSTEM, directory.join(name), "")
+            return False
+        return True
+
+    def _open_first(self) -> Directory:
+        root = self._root
+        if root.only is not None:
+            return Directory(self, b"", root.descriptor, root.status.st_dev, [root.only])
+        try:
+            names = list_names(root.descriptor)
+        except OSError as error:
+            raise SourceError(f"the root of the source cannot be listed: {error.strerror}") from error
+        return Directory(self, b"", root.descriptor, root.status.st_dev, names)
+
+    def _enter(self, path: bytes, name: bytes) -> Directory | None:
+        if len(path) > PATH_LIMIT:
+            self.report(ProblemKind.PATH_TOO_LONG, path[:NAME_LIMIT], "path over 256 KiB")
+            return None
+        try:
+            descriptor = self._descent.down(name)
+        except OSError as error:
+            self.failed(error, path)
+            return None
+        identity = self._descent.identity
+        if identity in self._rules.own:
+            self._descent.up()
+            self.report(ProblemKind.OWN_DATA, path, "Syncova's own data")
+            return None
+        try:
+            names = list_names(descriptor)
+        except OSError as error:
+            self.failed(error, path)
+            names = _names_until_failure(descriptor)
+        return Directory(self, path, descriptor, identity[0], names)
+
+
+def list_names(descriptor: int) -> list[bytes]:
+    """Return the sorted names in a directory. Raises OSError."""
+    names = [name.encode(_ENCODING, _ENCODE_ERRORS) for name in os.listdir(descriptor)]
+    names.sort()
+    return names
+
+
+def _names_until_failure(descriptor: int) -> list[bytes]:
+    names: list[bytes] = []
+    try:
+        with os.scandir(descriptor) as found:
+            names.extend(os.fsencode(item.name) for item in found)
+    except OSError:
+        # What was listed before the failure is still worth having; the failure itself has been reported.
+        return sorted(names)
+    return sorted(names)

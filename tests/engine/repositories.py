@@ -1,0 +1,62 @@
+"""Repositories for tests: on memory or disk, with cheap keys and a clock that stands a little in the future."""
+
+import uuid
+from pathlib import Path
+
+from repositories.engine.backup import BackupOptions, BackupResult, Hooks, SourceSpec, back_up
+from repositories.engine.clock import SYSTEM_CLOCK, Clock
+from repositories.engine.ids import backup_id, uuid7
+from repositories.engine.keys.kdf import KdfParameters
+from repositories.engine.repository import CreateOptions, Repository, create_repository
+from repositories.engine.storage.base import Storage
+from repositories.engine.storage.local import LocalStorage
+from repositories.engine.storage.memory import MemoryStorage
+
+PASSWORD = b"correct horse"
+CHEAP = KdfParameters(memory_kib=64, iterations=1, lanes=1)
+
+
+class LaterClock:
+    """The system's clock, `ahead` seconds on: what tests have just written is not young for it."""
+
+    def __init__(self, ahead: float = 10.0) -> None:
+        self.ahead = ahead
+
+    def now_ns(self) -> int:
+        return SYSTEM_CLOCK.now_ns() + int(self.ahead * 1e9)
+
+    def monotonic(self) -> float:
+        return SYSTEM_CLOCK.monotonic()
+
+
+def make_repository(storage: Storage | None = None, clock: Clock = SYSTEM_CLOCK) -> Repository:
+    """Return a new repository, in memory unless `storage` is given."""
+    options = CreateOptions(password=PASSWORD, kdf=CHEAP, reserve_bytes=1024, clock=clock)
+    return create_repository(storage or MemoryStorage(), options).repository
+
+
+def local_repository(path: Path) -> Repository:
+    """Return a new repository in a directory."""
+    return make_repository(LocalStorage(str(path)))
+
+
+def back_up_tree(repository: Repository, path: Path | bytes, **changes: object) -> BackupResult:
+    """Back up `path` as source "tree"; keywords of SourceSpec, BackupOptions and Hooks may be given."""
+    run = uuid7(SYSTEM_CLOCK.now_ns())
+    raw = path if isinstance(path, bytes) else str(path).encode("utf-8", "surrogateescape")
+    source: dict[str, object] = {"name": "tree", "path": raw}
+    options: dict[str, object] = {
+        "backup_id": backup_id(uuid.UUID(str(run)), "filesystem", raw),
+        "run_id": str(run),
+        "host": "testhost",
+    }
+    hooks: dict[str, object] = {"clock": LaterClock()}
+    for key, value in changes.items():
+        home = next(
+            values
+            for cls, values in ((SourceSpec, source), (BackupOptions, options), (Hooks, hooks))
+            if key in cls.__dataclass_fields__
+        )
+        home[key] = value
+    with repository.begin_write() as session:
+        return back_up(session, SourceSpec(**source), BackupOptions(**options), Hooks(**hooks))  # type: ignore[arg-type]
