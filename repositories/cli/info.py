@@ -1,15 +1,15 @@
 """`syncova-repo info`: what a repository is and how much it holds."""
 
+from typing import Any
+
 from repositories.cli.arguments import LOCATION_RULE, LocationOptions, expect
 from repositories.console import exits
 from repositories.console.repository_access import open_here, split_location
-from repositories.console.terminal import terminal_of
-from repositories.engine.display import show_bytes, show_text, show_time
+from repositories.console.terminal import Terminal, terminal_of
+from repositories.engine.display import show_bytes
 
 NAME = "info"
-HELP = (
-    f"Show what a repository is. Tells its id, format, passwords' labels, number of backups and size. {LOCATION_RULE}"
-)
+HELP = f"Show what a repository is: keys, backups, size. {LOCATION_RULE}"
 EXAMPLES = ("info /mnt/backups/home", "info -r /mnt/backups/home --json")
 Options = LocationOptions
 
@@ -22,4 +22,27 @@ def run(options: LocationOptions) -> int:
     terminal = terminal_of(options)
     location, rest = split_location(options.words, options)
     expect(rest, ())
+    facts = repository_fields(open_here(location, options, terminal))
+    _print(terminal, facts)
+    terminal.document(facts)
     return exits.DONE
+
+
+def _print(terminal: Terminal, facts: dict[str, Any]) -> None:
+    terminal.table(
+        [
+            ("repository", facts["repository_id"]),
+            ("made", facts["created_at"]),
+            ("format", f"{facts['format']}{'' if facts['writable'] else ' (this version can only read it)'}"),
+            ("padding", "yes" if facts["padding"] else "no"),
+            ("backups", f"{facts['backups']:,} of {len(facts['sources']):,} sources"),
+            ("packs", f"{facts['packs']:,}, {show_bytes(facts['pack_bytes'])}"),
+            ("all objects", f"{facts['objects']:,}, {show_bytes(facts['bytes'])}"),
+            ("free", "unknown" if facts["free_bytes"] is None else show_bytes(facts["free_bytes"])),
+        ]
+    )
+    for key in facts["keys"]:
+        label = f" {key['label']}" if key["label"] else ""
+        terminal.line(f"key: {key['role'].replace('_', ' ')}{label}, made {key['created_at']}")
+    if facts["damaged_keys"]:
+        terminal.line(f"damaged keys: {facts['damaged_keys']}")

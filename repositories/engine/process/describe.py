@@ -4,13 +4,16 @@ Owns the field names (design.md, section 4); fields are only ever added. Every f
 """
 
 import stat
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from repositories.engine.display import path_fields, show_text, time_field
-from repositories.engine.manifest.backups import Backup
+from repositories.engine.keys.slots import Slot, SlotRole
+from repositories.engine.manifest.backups import Backup, list_backups
 from repositories.engine.manifest.entries import Entry, EntryType, unpack_time
 from repositories.engine.manifest.problems import ProblemRecord, Severity
+from repositories.engine.repository import Repository
 
 COMPLETE, PARTIAL = "complete", "partial"
 
@@ -98,3 +101,40 @@ def problem_fields(problem: ProblemRecord) -> dict[str, Any]:
         **path_fields(problem.path),
         "detail": show_text(problem.detail),
     }
+
+
+def repository_fields(repository: Repository) -> dict[str, Any]:
+    """Return what `info` tells about a repository; sizes in bytes of what lies on the medium."""
+    slots, damaged = repository.slots()
+    config, keyring = repository.config, repository.keyring
+    backups = list_backups(repository)
+    counts: Counter[str] = Counter()
+    sizes: Counter[str] = Counter()
+    for stored in repository.object_names():
+        kind = stored.name.partition("/")[0]
+        counts[kind] += 1
+        sizes[kind] += stored.size
+    return {
+        "repository_id": repository.id,
+        "format": config.format,
+        "created_at": time_field(config.created_ns),
+        "features": sorted({*config.read_features, *config.write_features}),
+        "writable": not repository.unknown_write_features,
+        "padding": keyring.record.padding,
+        "keyring_generation": keyring.generation,
+        "keys": [_slot_fields(slot) for slot in slots],
+        "damaged_keys": damaged,
+        "backups": len(backups),
+        "sources": sorted({show_text(backup.source_name) for backup in backups}),
+        "packs": counts["packs"],
+        "pack_bytes": sizes["packs"],
+        "objects": counts.total(),
+        "bytes": sizes.total(),
+        "free_bytes": repository.storage.free_space(),
+    }
+
+
+def _slot_fields(slot: Slot) -> dict[str, Any]:
+    facts = slot.facts
+    role = "recovery_code" if facts.role == SlotRole.RECOVERY_CODE else "password"
+    return {"role": role, "label": show_text(facts.label), "created_at": time_field(facts.created_ns)}

@@ -11,12 +11,11 @@ from typing import Any
 from repositories.engine.errors import EngineError
 from repositories.engine.process import backup_operation, protocol, read_operations
 from repositories.engine.process.channel import Channel
+from repositories.engine.process.failures import error_info
 from repositories.engine.process.protocol import ErrorInfo, Failed, Finished, Request
 
 OPERATIONS: dict[str, Callable[[Request, Channel], dict[str, Any]]] = {
     "backup": backup_operation.back_up_sources,
-    "restore": read_operations.restore_backup,
-    "check": read_operations.check_repository,
     "info": read_operations.tell_info,
     "list": read_operations.tell_backups,
 }
@@ -37,17 +36,6 @@ def run(request: Request, channel: Channel) -> int:
         return 1
     channel.send(Finished(result=result))
     return 0
-
-
-def error_info(error: EngineError) -> ErrorInfo:
-    """Return an engine error as data."""
-    return ErrorInfo(
-        code=error.code,
-        message=error.message,
-        hint=error.hint,
-        failure_class=error.failure_class,
-        exit_code=error.exit_code,
-    )
 
 
 def _defect(error: Exception) -> ErrorInfo:

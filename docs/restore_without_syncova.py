@@ -1,0 +1,426 @@
+#!/usr/bin/env python3
+# ruff: noqa: PTH101, PTH102, PTH108, PTH211
+"""Lists and restores backups of a Syncova repository without Syncova: this one file is enough.
+
+Written from docs/repository-format.md alone; it shares no code with the engine, so that it also proves the format.
+Needs Python 3.11 and three libraries: pip install cryptography zstandard blake3
+
+    python3 restore_without_syncova.py REPOSITORY list
+    python3 restore_without_syncova.py REPOSITORY restore BACKUP NEW_DIRECTORY
+
+It is one file on purpose, slow and simple, never writes to the repository, and checks every byte that it gives out.
+"""
+
+import argparse
+import contextlib
+import datetime as dt
+import getpass
+import hmac
+import os
+import struct
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import blake3
+import zstandard
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF, HKDFExpand
+
+KEYRING, SLOT, PACK, INDEX, MANIFEST, SWEEP, INVENTORY = 2, 3, 4, 5, 6, 12, 16
+RECORD_PART, BLOCK_PART, DIRECTORY_PART = 1, 2, 3
+DATA_CHUNK, PAGE_CHUNK, STREAM_CHUNK = 1, 2, 3
+FILE, DIRECTORY, LINK, FIFO, CHARACTER_DEVICE, BLOCK_DEVICE = 1, 2, 3, 4, 5, 6
+OBJECT_HEADER, PART_HEADER = struct.Struct(">8sBBBBII16s32s4s"), struct.Struct(">4sBBHI12s")
+CLEAR_HEADER, FRAME = struct.Struct(">8sBBHI"), struct.Struct(">BBHIIII")
+DAMAGED = (OSError, ValueError, LookupError, TypeError, struct.error, InvalidTag, zstandard.ZstdError)
+
+
+def unpack(data: bytes) -> Any:
+    """Decode one MessagePack value; bytes behind it are refused."""
+    value, end = _value(data, 0)
+    if end != len(data):
+        raise ValueError("bytes behind a record")
+    return value
+
+
+def _value(data: bytes, at: int) -> tuple[Any, int]:
+    tag, at = data[at], at + 1
+    if tag <= 0x7F:
+        return tag, at
+    if tag >= 0xE0:
+        return tag - 256, at
+    if 0x90 <= tag <= 0x9F:
+        return _array(data, at, tag - 0x90)
+    if 0xA0 <= tag <= 0xBF:
+        return data[at : at + tag - 0xA0].decode(), at + tag - 0xA0
+    if tag in (0xC0, 0xC2, 0xC3):
+        return {0xC0: None, 0xC2: False, 0xC3: True}[tag], at
+    if 0xCC <= tag <= 0xD3:
+        width = 1 << (tag - 0xCC) % 4
+        return int.from_bytes(data[at : at + width], "big", signed=tag >= 0xD0), at + width
+    first = {0xC4: 0xC4, 0xC5: 0xC4, 0xC6: 0xC4, 0xD9: 0xD9, 0xDA: 0xD9, 0xDB: 0xD9, 0xDC: 0xDB, 0xDD: 0xDB}[tag]
+    width = 1 << tag - first
+    length, at = int.from_bytes(data[at : at + width], "big"), at + width
+    if tag >= 0xDC:
+        return _array(data, at, length)
+    raw = data[at : at + length]
+    return raw if tag <= 0xC6 else raw.decode(), at + length
+
+
+def _array(data: bytes, at: int, length: int) -> tuple[list[Any], int]:
+    items = []
+    for _ in range(length):
+        item, at = _value(data, at)
+        items.append(item)
+    return items, at
+
+
+def field(record: list[Any], number: int) -> Any:
+    """Return a field of a record; fields that a shorter, older record lacks are None."""
+    return record[number] if number < len(record) else None
+
+
+def open_clear(data: bytes) -> Any:
+    """Return the record of a clear object (config, slot), its checksum verified."""
+    if blake3.blake3(data[:-32]).digest() != data[-32:]:
+        raise ValueError("a clear object is damaged")
+    return unpack(data[CLEAR_HEADER.size : -32])
+
+
+def open_part(secret: bytes, repository_id: bytes, header: bytes, part: bytes, binding: bytes) -> tuple[bytes, bytes]:
+    """Return (table, payload) of a sealed part. `binding`: part number, kind, flags, and what else it is bound to."""
+    _, kind, _, _, _, domain, _, object_id, salt, _ = OBJECT_HEADER.unpack(header)
+    info = b"syncova/1" + repository_id + bytes([kind]) + domain.to_bytes(4, "big") + object_id
+    key = HKDF(SHA256(), 64, salt=salt, info=info).derive(secret)[:32]
+    *_, nonce = PART_HEADER.unpack_from(part)
+    plain = AESGCM(key).decrypt(nonce, part[PART_HEADER.size :], header + binding)
+    codec, _, _, _, decoded_length, padding, table_length = FRAME.unpack_from(plain)
+    start = FRAME.size + table_length
+    payload = plain[start : len(plain) - padding]
+    if codec == 1:
+        payload = zstandard.ZstdDecompressor().decompress(payload, max_output_size=decoded_length)
+    if len(payload) != decoded_length:
+        raise ValueError("a part has another length than it says")
+    return plain[FRAME.size : start], payload
+
+
+def binding(number: int, kind: int) -> bytes:
+    """Return what ties a part to its place in the object."""
+    return struct.pack(">IBB", number, kind, 0)
+
+
+def recovery_secret(text: str) -> bytes | None:
+    """Return the secret in a recovery code, or None when `text` is none."""
+    alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+    plain = "".join(text.upper().replace("-", " ").split()).translate(str.maketrans("OIL", "011"))
+    if len(plain) != 36 or any(letter not in alphabet for letter in plain):
+        return None
+    value = 0
+    for letter in plain:
+        value = value << 5 | alphabet.index(letter)
+    return (value >> 20).to_bytes(20, "big")
+
+
+class Repository:
+    """An opened repository: config, keys, and where every chunk lies."""
+
+    def __init__(self, path: Path, secret: str) -> None:
+        self.path = path
+        name = next(iter(self.names("config")), None)
+        if name is None:
+            raise SystemExit(f"there is no repository at {path}")
+        self.config_bytes = next(self.copies(name))
+        self.id: bytes = open_clear(self.config_bytes)[1]
+        generation = max(name.split("/")[1] for name in self.names("keyrings"))
+        key = self._unlock(generation, secret)
+        keyring = self._keyring(generation, key)
+        self.epochs: dict[int, bytes] = {epoch: secret for epoch, secret, _ in keyring[3]}
+        self.epoch: int = keyring[4]
+        self.chunk_keys: dict[int, bytes] = {kind: key for domain, kind, key in keyring[5] if domain == 0}
+        self.inventory: dict[tuple[int, bytes], bytes] = {}
+        if field(keyring, 11) is not None:
+            entries = self.read(f"inventories/{keyring[11].hex()}", INVENTORY)[1]
+            self.inventory = {(kind, object_id): digest for kind, object_id, digest in entries}
+        sweeps = [self.read(name, SWEEP) for name in self.names("sweeps")]
+        self.sweep: list[Any] = max(sweeps, key=lambda sweep: sweep[0], default=[0, b"", 0, b"", b"", b"", b""])
+        self.places: dict[bytes, tuple[bytes, bytes, int, int, int, int, int]] = {}
+        self._read_index()
+        self._block: tuple[object, bytes] = (None, b"")
+
+    def names(self, directory: str) -> list[str]:
+        """Return the names of all objects of a kind that have at least one copy."""
+        found = set()
+        for root in (self.path, self.path / "copies"):
+            found |= {str(file.relative_to(root)) for file in (root / directory).rglob("*") if file.is_file()}
+        return sorted(found)
+
+    def copies(self, name: str) -> Iterator[bytes]:
+        """Yield the bytes of an object from each place that has it."""
+        for root in (self.path, self.path / "copies"):
+            with contextlib.suppress(FileNotFoundError):
+                yield (root / name).read_bytes()
+
+    def read(self, name: str, kind: int) -> Any:
+        """Return the record of a sealed object, from the first copy that is whole."""
+        failure: Exception = ValueError(f"{name} is missing")
+        for data in self.copies(name):
+            try:
+                return self._open(data, name, kind)
+            except DAMAGED as error:
+                failure = error
+        raise ValueError(f"{name} cannot be read: {failure!r}")
+
+    def _open(self, data: bytes, name: str, kind: int) -> Any:
+        header, part = data[: OBJECT_HEADER.size], data[OBJECT_HEADER.size :]
+        _, stored_kind, _, _, _, _, epoch, object_id, _, _ = OBJECT_HEADER.unpack(header)
+        if (stored_kind, object_id.hex()) != (kind, name.rpartition("/")[2]):
+            raise ValueError("another object lies under this name")
+        _, payload = open_part(self.epochs[epoch], self.id, header, part, binding(0, RECORD_PART))
+        if epoch != self.epoch and self.inventory.get((kind, object_id)) != blake3.blake3(data).digest():
+            raise ValueError("sealed with a retired key and in no inventory")
+        return unpack(payload)
+
+    def _unlock(self, generation: str, secret: str) -> bytes:
+        code = recovery_secret(secret)
+        for name in self.names(f"slots/{generation}"):
+            for data in self.copies(name):
+                with contextlib.suppress(*DAMAGED):
+                    facts_bytes, commitment, nonce, sealed = open_clear(data)[:4]
+                    _, _, _, _, role, _, _, _, memory, passes, lanes, salt = unpack(facts_bytes)[:12]
+                    words = code if role == 2 else secret.encode()
+                    kdf = Argon2id(salt=salt, length=32, iterations=passes, lanes=lanes, memory_cost=memory)
+                    root = kdf.derive(words or b"")
+                    derived = HKDFExpand(SHA256(), 64, info=b"syncova/1 slot" + facts_bytes).derive(root)
+                    if hmac.compare_digest(derived[32:], commitment):
+                        return AESGCM(derived[:32]).decrypt(nonce, sealed, facts_bytes)
+        raise SystemExit("no key slot opens with this password or recovery code")
+
+    def _keyring(self, generation: str, key: bytes) -> Any:
+        for name in self.names(f"keyrings/{generation}"):
+            for data in self.copies(name):
+                with contextlib.suppress(*DAMAGED):
+                    header, part = data[: OBJECT_HEADER.size], data[OBJECT_HEADER.size :]
+                    bound = binding(0, RECORD_PART) + self.config_bytes
+                    return unpack(open_part(key, self.id, header, part, bound)[1])
+        raise SystemExit("the keyring is damaged")
+
+    def _accepted(self, name: str, fence: int, listed: bytes) -> bool:
+        object_id = bytes.fromhex(name.rpartition("/")[2])
+        return fence >= self.sweep[0] or object_id in [listed[at : at + 16] for at in range(0, len(listed), 16)]
+
+    def _read_index(self) -> None:
+        segments = {name: self.read(name, INDEX) for name in self.names("index")}
+        counted = {name: each for name, each in segments.items() if self._accepted(name, each[0], self.sweep[5])}
+        replaced = {f"index/{old.hex()}" for segment in counted.values() for old in segment[3]}
+        for name, segment in counted.items():
+            for pack_id, _, _, _, header, blocks in segment[4] if name not in replaced else ():
+                for number, (offset, length, _, table) in enumerate(blocks):
+                    self._add_block(pack_id, header, (number, offset, length), table)
+
+    def _add_block(self, pack_id: bytes, header: bytes, place: tuple[int, int, int], table: bytes) -> None:
+        (count,) = struct.unpack_from(">I", table)
+        lengths = struct.unpack_from(f">{count}I", table, 4 + count)
+        start = 0
+        for position, length in enumerate(lengths):
+            at = 4 + 5 * count + 32 * position
+            self.places[table[at : at + 32]] = (pack_id, header, *place, start, length)
+            start += length
+
+    def chunk(self, kind: int, chunk_id: bytes) -> bytes:
+        """Return a chunk, authenticated and re-hashed."""
+        if chunk_id not in self.places:
+            raise ValueError(f"chunk {chunk_id.hex()} is in no index")
+        pack_id, header, number, offset, length, start, size = self.places[chunk_id]
+        if self._block[0] != (pack_id, number):
+            name = pack_id.hex()
+            with (self.path / "packs" / name[:2] / name).open("rb") as pack:
+                pack.seek(offset)
+                part = pack.read(length)
+            secret = self.epochs[OBJECT_HEADER.unpack(header)[6]]
+            _, content = open_part(secret, self.id, header, part, binding(number, BLOCK_PART))
+            self._block = ((pack_id, number), content)
+        data = self._block[1][start : start + size]
+        if blake3.blake3(data, key=self.chunk_keys[kind]).digest() != chunk_id:
+            raise ValueError(f"chunk {chunk_id.hex()} is damaged")
+        return data
+
+    def backups(self) -> list[tuple[str, int, Any]]:
+        """Return (manifest id, time of receipt in ns, root) of each backup that counts, oldest first."""
+        found = []
+        for name in self.names("manifests"):
+            fence, received, _, _, root = self.read(name, MANIFEST)[:5]
+            if self._accepted(name, fence, self.sweep[3]):
+                found.append((name.rpartition("/")[2], received, unpack(root)))
+        return sorted(found, key=lambda backup: (backup[1], backup[0]))
+
+    def leaves(self, kind: int, top: list[Any] | None) -> Iterator[list[Any]]:
+        """Yield the bodies of the leaf pages below `top`, in order."""
+        stack = [] if top is None else [(top[0], top[1])]
+        while stack:
+            page, level = stack.pop()
+            stored_level, body = unpack(self.chunk(kind, page))
+            if stored_level != level:
+                raise ValueError("a page stands at another level than it says")
+            if level == 0:
+                yield body
+            else:
+                stack.extend((below[0], level - 1) for below in reversed(body))
+
+    def entries(self, root: list[Any]) -> Iterator[tuple[bytes, list[Any]]]:
+        """Yield (directory, entry) of everything in a backup; parents come before what they hold."""
+        for groups in self.leaves(PAGE_CHUNK, field(root, 7)):
+            directory = b""
+            for shared, suffix, entries in groups:
+                directory = directory[:shared] + suffix
+                for entry in entries:
+                    yield directory, entry
+
+    def content(self, entry: list[Any]) -> Iterator[bytes | int]:
+        """Yield a file's content: bytes, or the length of a hole."""
+        for extent in field(entry, 10) or ():
+            yield extent if isinstance(extent, int) else self.chunk(DATA_CHUNK, extent)
+        for records in self.leaves(STREAM_CHUNK, field(entry, 11)):
+            for length, chunk_id in records:
+                yield length if chunk_id is None else self.chunk(DATA_CHUNK, chunk_id)
+
+
+class Restorer:
+    """Writes one backup into a new directory; never through anything that it did not make itself."""
+
+    def __init__(self, repository: Repository, root: list[Any], target: bytes) -> None:
+        self.repository = repository
+        self.root = root
+        self.target = target
+        self.made: dict[bytes, list[Any] | None] = {b"": field(root, 8)}
+        self.linked: dict[tuple[int, ...], bytes] = {}
+        self.problems: list[str] = []
+
+    def run(self) -> list[str]:
+        """Restore everything; return what could not be restored whole, in words."""
+        os.mkdir(self.target, 0o700)
+        for directory, entry in self.repository.entries(self.root):
+            name = entry[1]
+            if directory not in self.made or name in (b"", b".", b"..") or b"/" in name or b"\0" in name:
+                raise ValueError("a hostile manifest: an entry lies in no directory, or its name is none")
+            inner = directory + b"/" + name if directory else name
+            try:
+                self._make(inner, entry)
+            except DAMAGED as error:
+                self.problems.append(f"{inner!r}: {error!r}")
+        for inner, made in reversed(self.made.items()):
+            if made is not None:
+                self._attributes(inner, made)
+        return self.problems
+
+    def _make(self, inner: bytes, entry: list[Any]) -> None:
+        kind, path = entry[0], os.path.join(self.target, inner)
+        if kind == DIRECTORY:
+            os.mkdir(path, 0o700)
+            self.made[inner] = entry
+            return
+        group = tuple(field(entry, 14) or ())
+        if group in self.linked:
+            os.link(self.linked[group], path, follow_symlinks=False)
+            return
+        if kind == FILE:
+            self._file(path, entry)
+        elif kind == LINK:
+            os.symlink(field(entry, 13), path)
+        elif kind == FIFO:
+            os.mkfifo(path, 0o600)
+        elif kind in (CHARACTER_DEVICE, BLOCK_DEVICE):
+            os.mknod(path, entry[2], os.makedev(*field(entry, 15)))
+        else:
+            raise ValueError(f"entries of type {kind} are not known here")
+        if group:
+            self.linked[group] = path
+        self._attributes(inner, entry)
+
+    def _file(self, path: bytes, entry: list[Any]) -> None:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                for piece in self.repository.content(entry):
+                    if isinstance(piece, int):
+                        file.seek(piece, os.SEEK_CUR)
+                    else:
+                        file.write(piece)
+                file.truncate(entry[5])
+        except BaseException:
+            os.unlink(path)
+            raise
+
+    def _attributes(self, inner: bytes, entry: list[Any]) -> None:
+        """Set owner, mode, extended attributes and times, in this order: each may undo a later one."""
+        path = os.path.join(self.target, inner)
+        with self._counted(inner):
+            if os.geteuid() == 0:
+                os.chown(path, entry[3], entry[4], follow_symlinks=False)
+        if entry[0] != LINK:
+            with self._counted(inner):
+                os.chmod(path, entry[2] & 0o7777)
+        for name, value, chunks in field(entry, 12) or ():
+            with self._counted(inner):
+                long = b"".join(self.repository.chunk(STREAM_CHUNK, chunk) for chunk in chunks or ())
+                os.setxattr(path, name, long if value is None else value, follow_symlinks=False)
+        with self._counted(inner):
+            time = entry[6] if isinstance(entry[6], int) else int.from_bytes(entry[6], "big", signed=True)
+            os.utime(path, ns=(time, time), follow_symlinks=False)
+
+    @contextlib.contextmanager
+    def _counted(self, inner: bytes) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            self.problems.append(f"{inner!r}: {error.strerror}")
+
+
+def chosen(backups: list[tuple[str, int, Any]], wanted: str) -> Any:
+    """Return the root of the backup that `wanted` names: latest, a backup id, or the start of a manifest id."""
+    if wanted == "latest" and backups:
+        return backups[-1][2]
+    fitting = [root for manifest, _, root in backups if manifest.startswith(wanted) or root[0] == wanted]
+    if len(fitting) != 1:
+        raise SystemExit(f"{len(fitting)} backups fit {wanted!r}")
+    return fitting[0]
+
+
+def describe(manifest: str, received: int, root: list[Any]) -> str:
+    """Return one line about a backup; foreign text as Python writes it, so that no terminal obeys it."""
+    epoch = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+    when = epoch + dt.timedelta(microseconds=received // 1000)
+    return f"{manifest[:12]}  {when:%Y-%m-%d %H:%M:%S} UTC  {root[6][0]} files  {root[1][0]!a}  {root[0]!a}"
+
+
+def main() -> int:
+    """Run the program; exit code 0, or 13 when something could not be restored whole."""
+    parser = argparse.ArgumentParser(description="List and restore backups of a Syncova repository.")
+    parser.add_argument("repository", type=Path)
+    parser.add_argument("--password-file", type=Path, help="its first line is the password or recovery code")
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    verbs.add_parser("list", help="list the backups, oldest first")
+    restore = verbs.add_parser("restore", help="restore one backup into a directory that does not exist yet")
+    restore.add_argument("backup", help="latest, a backup id, or the start of what list prints first")
+    restore.add_argument("target", type=os.fsencode)
+    arguments = parser.parse_args()
+    if arguments.password_file is None:
+        secret = getpass.getpass("Password or recovery code: ")
+    else:
+        secret = arguments.password_file.read_text("utf-8").split("\n")[0]
+    repository = Repository(arguments.repository, secret)
+    backups = repository.backups()
+    if arguments.verb == "list":
+        sys.stdout.writelines(describe(*backup) + "\n" for backup in backups)
+        return 0
+    problems = Restorer(repository, chosen(backups, arguments.backup), arguments.target).run()
+    sys.stderr.writelines(problem + "\n" for problem in problems)
+    return 13 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,66 @@
+"""The first step of every operation: open the repository, and tell the parent what stands there.
+
+Owns the `opened` event and the control plane's record in the repository, put when it is opened for writing.
+"""
+
+import uuid
+
+from repositories.engine.controllers import Controller, put_controller, read_controllers
+from repositories.engine.display import show_text
+from repositories.engine.errors import ConfigurationError
+from repositories.engine.process.channel import Channel
+from repositories.engine.process.opening import open_for
+from repositories.engine.process.protocol import ControllerInfo, ControllerReference, Log, Opened, Request
+from repositories.engine.repository import Repository
+
+
+def introduce(request: Request, channel: Channel) -> Repository:
+    """Open the repository for reading and tell that it is open."""
+    repository = open_for(request.repository)
+    _tell(request, channel, repository, read_controllers(repository))
+    return repository
+
+
+def introduce_writer(request: Request, channel: Channel) -> Repository:
+    """Open the repository, record the request's control plane in it, and tell what stood there before."""
+    repository = open_for(request.repository)
+    before = read_controllers(repository)
+    if request.controller is not None:
+        _record(repository, request.controller, before)
+    _tell(request, channel, repository, before)
+    return repository
+
+
+def uuid_of(text: str, what: str) -> uuid.UUID:
+    """Return the UUID that the request gives as `what`."""
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        raise ConfigurationError(f"{show_text(text)} is no {what}", hint="these ids are UUIDs") from None
+
+
+def _record(repository: Repository, mine: ControllerReference, before: list[Controller]) -> None:
+    identity = uuid_of(mine.id, "controller id").bytes
+    known = [(each.epoch, each.highest_fence) for each in before if each.id == identity]
+    # A lower one must not be put: the parent learns from `opened` that its database is an older dump.
+    if all(each < (mine.epoch, mine.fence_intended) for each in known):
+        put_controller(repository, identity, mine.epoch, mine.fence_intended)
+
+
+def _tell(request: Request, channel: Channel, repository: Repository, before: list[Controller]) -> None:
+    expected = request.repository.expected_id
+    if expected is not None and expected != repository.id:
+        message = f"the repository is {repository.id}, not {show_text(expected)}: was the directory swapped?"
+        channel.send(Log(level="warning", message=message))
+    mine = None if request.controller is None else uuid_of(request.controller.id, "controller id").bytes
+    channel.send(
+        Opened(
+            repository_id=repository.id,
+            features=tuple(sorted({*repository.config.read_features, *repository.config.write_features})),
+            highest_fence=max((each.highest_fence for each in before if each.id == mine), default=0),
+            controllers=tuple(
+                ControllerInfo(id=str(uuid.UUID(bytes=each.id)), epoch=each.epoch, highest_fence=each.highest_fence)
+                for each in before
+            ),
+        )
+    )

@@ -1,0 +1,19 @@
+"""The operations that only read: `info` and `list`."""
+
+from typing import Any
+
+from repositories.engine.manifest.backups import list_backups
+from repositories.engine.process.channel import Channel
+from repositories.engine.process.describe import backups_document, repository_fields
+from repositories.engine.process.introduction import introduce
+from repositories.engine.process.protocol import Request
+
+
+def tell_info(request: Request, channel: Channel) -> dict[str, Any]:
+    """Open the repository and say what it is."""
+    return repository_fields(introduce(request, channel))
+
+
+def tell_backups(request: Request, channel: Channel) -> dict[str, Any]:
+    """List the backups, oldest first."""
+    return backups_document(list_backups(introduce(request, channel)))
