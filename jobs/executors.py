@@ -83,11 +83,14 @@ NO_FIGURES: Final = Figures()
 class SourceResult:
     """What became of one source. `state` is succeeded, failed or cancelled; skipped objects are told by `figures`.
 
-    `skip_reasons` counts skipped objects by reason; `problems` holds the first hundred as JSON values.
+    The times are the executing host's and are bounded by the database's when they are written. `skip_reasons` counts
+    skipped objects by reason; `problems` holds the first hundred as JSON values.
     """
 
     task_run_id: uuid.UUID
     state: TaskState
+    started_at: dt.datetime | None = None
+    finished_at: dt.datetime | None = None
     failure: Failure | None = None
     backup_id: str = ""
     manifest_id: str = ""

@@ -9,12 +9,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from django.db import transaction
 from django.db.models import F, QuerySet
 from django.db.models.functions import Coalesce, Greatest
 
 from jobs.executors import SourceResult
 from jobs.identifiers import new_id
-from jobs.models import TaskRun
+from jobs.models import Run, TaskRun
 from jobs.states import OPEN_TASK_STATES, FailureClass, RunState, TaskState
 from jobs.verdict import Verdict
 
@@ -35,14 +36,16 @@ def forget_pending(run_id: uuid.UUID) -> None:
 
 def source_started(run_id: uuid.UUID, fence: int, task_run_id: uuid.UUID, *, now: dt.datetime) -> bool:
     """Pending → running; False: the run is no longer this executor's."""
-    pending = _mine(run_id, fence).filter(id=task_run_id, state=TaskState.PENDING)
-    return bool(pending.update(state=TaskState.RUNNING, started_at=now))
+    with transaction.atomic():
+        pending = _mine(run_id, fence).filter(id=task_run_id, state=TaskState.PENDING)
+        return bool(pending.update(state=TaskState.RUNNING, started_at=now))
 
 
 def source_finished(run_id: uuid.UUID, fence: int, result: SourceResult, *, now: dt.datetime) -> bool:
     """Write one source's end and figures; False: the run is no longer this executor's, or the end was told before."""
-    open_rows = _mine(run_id, fence).filter(id=result.task_run_id, state__in=OPEN_TASK_STATES)
-    return bool(open_rows.update(**_columns(result, now)))
+    with transaction.atomic():
+        open_rows = _mine(run_id, fence).filter(id=result.task_run_id, state__in=OPEN_TASK_STATES)
+        return bool(open_rows.update(**_columns(result, now)))
 
 
 def record(run_id: uuid.UUID, fence: int, results: Sequence[SourceResult], *, now: dt.datetime) -> None:
@@ -68,14 +71,18 @@ def close_open(run_id: uuid.UUID, verdict: Verdict, *, now: dt.datetime) -> None
 
 
 def _mine(run_id: uuid.UUID, fence: int) -> QuerySet[TaskRun]:
-    return TaskRun.objects.filter(run_id=run_id, run__fence=fence, run__state=RunState.RUNNING)
+    """Return a run's task runs, none unless it still runs under `fence`; its row is locked before theirs."""
+    mine = Run.objects.select_for_update(no_key=True).filter(id=run_id, fence=fence, state=RunState.RUNNING)
+    return TaskRun.objects.filter(run_id__in=[run.id for run in mine.only("id")])
 
 
 def _columns(result: SourceResult, now: dt.datetime) -> dict[str, Any]:
+    # The host's clock may be ahead of the database's, but no source began or ended after it was told.
+    started = Coalesce(F("started_at"), min(result.started_at or now, now))
     values: dict[str, Any] = {
         "state": _state(result),
-        "started_at": Coalesce(F("started_at"), now),
-        "finished_at": Greatest(now, Coalesce(F("started_at"), now)),
+        "started_at": started,
+        "finished_at": Greatest(min(result.finished_at or now, now), started),
         "mode": result.mode or "",
         "backup_id": result.backup_id,
         "manifest_id": result.manifest_id,

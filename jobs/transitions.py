@@ -39,14 +39,16 @@ _jitter = random.SystemRandom()
 
 
 def enqueue(new: NewRun, *, now: dt.datetime) -> Run | None:
-    """Insert a waiting run with its event; None when a constraint on active runs or planned instants refuses it."""
+    """Insert a waiting run with its event; None when a constraint on active runs or planned instants refuses it.
+
+    Asks for no pass: a claim queues hundreds and is followed by admission anyway.
+    """
     run = Run(id=new_id(now), state=RunState.QUEUED, created_at=now, **asdict(new))
     with transaction.atomic():
         Run.objects.bulk_create([run], ignore_conflicts=True)
         if not Run.objects.filter(id=run.id).exists():
             return None
         _event(run.id, "queued", now, to=RunState.QUEUED, actor=new.requested_by, parameters={"trigger": new.trigger})
-    request_pass()
     return run
 
 
@@ -120,7 +122,7 @@ def stalled(run_id: uuid.UUID, fence: int, seconds: int, *, now: dt.datetime) ->
 def finish(run_id: uuid.UUID, fence: int, verdict: Verdict, *, now: dt.datetime) -> bool:
     """Running → its end, with the retry or requeue that follows, in one transaction; False: the lease is lost."""
     with transaction.atomic():
-        job = _lock_job(run_id)
+        job = lock_job(run_id)
         run = _running(run_id, fence).select_for_update(no_key=True).first()
         return run is not None and _close(run, job, verdict, now=now, actor="")
 
@@ -128,7 +130,7 @@ def finish(run_id: uuid.UUID, fence: int, verdict: Verdict, *, now: dt.datetime)
 def orphan(run_id: uuid.UUID, fence: int, silent_since: dt.datetime, *, now: dt.datetime) -> bool:
     """Running → failed (transient), or cancelled if that was asked for, when no sign of life came since then (A15)."""
     with transaction.atomic():
-        job = _lock_job(run_id)
+        job = lock_job(run_id)
         silent = _running(run_id, fence).filter(heartbeat_at__lt=silent_since)
         run = silent.select_for_update(no_key=True).first()
         return run is not None and _close(run, job, _lost(run), now=now, actor="reaper")
@@ -140,7 +142,7 @@ def request_cancel(run_id: uuid.UUID, origin: CancelOrigin, actor: str, *, now: 
     Repeating is harmless; a person's cancel outweighs one by shutdown, so that the run is not queued again.
     """
     with transaction.atomic():
-        job = _lock_job(run_id)
+        job = lock_job(run_id)
         run = Run.objects.select_for_update(no_key=True).filter(id=run_id).first()
         if run is None or run.finished_at is not None:
             return None
@@ -159,7 +161,7 @@ def _running(run_id: uuid.UUID, fence: int) -> QuerySet[Run]:
     return Run.objects.filter(id=run_id, fence=fence, state=RunState.RUNNING)
 
 
-def _lock_job(run_id: uuid.UUID) -> Job | None:
+def lock_job(run_id: uuid.UUID) -> Job | None:
     """Lock the job of a run before the run itself: claims, pauses and admissions lock in this order."""
     job_id = Run.objects.filter(id=run_id).values("job_id")
     return Job.objects.select_for_update(no_key=True).filter(id__in=job_id).first()

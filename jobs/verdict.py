@@ -36,8 +36,8 @@ def decide(result: ExecutionResult, expected: Sequence[uuid.UUID], cancel: Cance
 
     A cancel that was asked for and answered outweighs a success that came a moment later: who cancels is told so.
     """
-    sources = complete(result.sources, expected)
-    figures = total(sources)
+    known = frozenset(expected)
+    figures = total([source for source in result.sources if source.task_run_id in known])
     origin = cancel or result.cancelled
     if origin is CancelOrigin.OVER_RUNTIME:
         return _failed(_over_runtime(), "over_runtime", figures)
@@ -45,7 +45,7 @@ def decide(result: ExecutionResult, expected: Sequence[uuid.UUID], cancel: Cance
         return Verdict(RunState.CANCELLED, f"cancelled_{origin}", cancel_origin=origin, figures=figures)
     if result.failure is not None:
         return _failed(result.failure, "executor_failed", figures)
-    return _by_sources(sources, figures, result.parameters)
+    return _by_sources(complete(result.sources, expected), result.parameters)
 
 
 def complete(sources: Sequence[SourceResult], expected: Sequence[uuid.UUID]) -> tuple[SourceResult, ...]:
@@ -87,7 +87,8 @@ def _checked(source: SourceResult | None, task_run_id: uuid.UUID) -> SourceResul
     return source
 
 
-def _by_sources(sources: Sequence[SourceResult], figures: Figures, parameters: Mapping[str, Any]) -> Verdict:
+def _by_sources(sources: Sequence[SourceResult], parameters: Mapping[str, Any]) -> Verdict:
+    figures = total(sources)
     # Without a cancel no source may be cancelled: such an answer is a failure like any other.
     failures = [source.failure or _INCOMPLETE for source in sources if source.state != TaskState.SUCCEEDED]
     if sources and len(failures) == len(sources):

@@ -1,0 +1,29 @@
+"""The calendar: schedules as values that answer "when next?", pure, with no database and no clock (B1-B4, B6, B10).
+
+This is the front door: parse what the API takes, ask for instants, a sentence, a preview, a widest gap.
+A further kind is one module with a plan class and one line in `registry.KINDS`.
+"""
+
+from jobs.calendar.errors import ScheduleInvalidError
+from jobs.calendar.fingerprints import fingerprint
+from jobs.calendar.plans import Note, Occurrence, Plan
+from jobs.calendar.preview import preview
+from jobs.calendar.registry import KINDS, parse
+from jobs.calendar.rpo import RPO_DAYS, refuse_broken_rpo, widest_gap
+from jobs.calendar.spans import Span, span
+
+__all__ = [
+    "KINDS",
+    "RPO_DAYS",
+    "Note",
+    "Occurrence",
+    "Plan",
+    "ScheduleInvalidError",
+    "Span",
+    "fingerprint",
+    "parse",
+    "preview",
+    "refuse_broken_rpo",
+    "span",
+    "widest_gap",
+]

@@ -1,0 +1,68 @@
+"""The kind `interval`: anchor + k x every, a grid of distances that knows no zone (B1, B4; execution.md, section 4).
+
+Late starts, windows and the switch to summer time never move the grid.
+"""
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+from jobs.calendar.durations import every
+from jobs.calendar.fields import Fields
+from jobs.calendar.plans import Occurrence
+
+SHORTEST_SECONDS: Final = 60
+LONGEST_SECONDS: Final = 366 * 24 * 3600
+_LAST_YEAR: Final = 9990
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalPlan:
+    """Every so many seconds since `anchor`; `named` says whether the JSON gave the anchor itself."""
+
+    kind: ClassVar[str] = "interval"
+    every_seconds: int
+    anchor: dt.datetime
+    named: bool = False
+    zone_name: str = "UTC"
+
+    def next_after(self, instant: dt.datetime) -> Occurrence | None:
+        """The next point of the grid; the first is the anchor itself."""
+        return self._point(max(self._index(instant) + 1, 0))
+
+    def latest_until(self, instant: dt.datetime) -> Occurrence | None:
+        """The last point of the grid, none before the anchor."""
+        index = self._index(instant)
+        return self._point(index) if index >= 0 else None
+
+    def count(self, first: dt.datetime, last: dt.datetime, limit: int) -> int:
+        """Arithmetic, so the limit is never needed."""
+        before = self._index(first - dt.timedelta(microseconds=1))
+        return max(0, self._index(last) - max(before, -1))
+
+    def definition(self) -> Mapping[str, Any]:
+        """`{"type": "interval", "every_seconds": …}`, with the anchor where it was given."""
+        anchor = {"anchor": self.anchor.isoformat()} if self.named else {}
+        return {"type": self.kind, "every_seconds": self.every_seconds, **anchor}
+
+    def describe(self) -> str:
+        """Every 6 hours."""
+        return every(self.every_seconds)
+
+    def _index(self, instant: dt.datetime) -> int:
+        return (instant - self.anchor) // dt.timedelta(seconds=self.every_seconds)
+
+    def _point(self, index: int) -> Occurrence | None:
+        seconds = index * self.every_seconds
+        if self.anchor.year + seconds // (365 * 24 * 3600) > _LAST_YEAR:
+            return None
+        instant = self.anchor + dt.timedelta(seconds=seconds)
+        return Occurrence(instant, instant)
+
+
+def parse_interval(fields: Fields, anchor: dt.datetime) -> IntervalPlan:
+    """`{"type": "interval", "every_seconds": 21600, "anchor": …}`; without an anchor the grid begins at `anchor`."""
+    seconds = fields.integer("every_seconds", least=SHORTEST_SECONDS, most=LONGEST_SECONDS)
+    given = fields.instant("anchor")
+    return IntervalPlan(seconds, given or anchor.astimezone(dt.UTC).replace(microsecond=0), named=given is not None)

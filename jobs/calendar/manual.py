@@ -1,0 +1,44 @@
+"""The kind `manual`: never due by itself."""
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from django.utils.translation import gettext
+
+from jobs.calendar.fields import Fields
+from jobs.calendar.plans import Occurrence
+
+
+@dataclass(frozen=True, slots=True)
+class ManualPlan:
+    """Runs only when somebody asks."""
+
+    kind: ClassVar[str] = "manual"
+    zone_name: str = "UTC"
+
+    def next_after(self, instant: dt.datetime) -> Occurrence | None:
+        """Never."""
+        return None
+
+    def latest_until(self, instant: dt.datetime) -> Occurrence | None:
+        """Never."""
+        return None
+
+    def count(self, first: dt.datetime, last: dt.datetime, limit: int) -> int:
+        """None at all."""
+        return 0
+
+    def definition(self) -> Mapping[str, Any]:
+        """`{"type": "manual"}`."""
+        return {"type": self.kind}
+
+    def describe(self) -> str:
+        """Say so."""
+        return gettext("only by hand")
+
+
+def parse_manual(fields: Fields, anchor: dt.datetime) -> ManualPlan:
+    """`{"type": "manual"}`."""
+    return ManualPlan()

@@ -1,0 +1,54 @@
+"""What every kind of schedule is: a plan that answers for its instants, its JSON and its sentence.
+
+Owns the interface alone. Instants are aware and UTC; a plan is a value and never knows what time it is.
+"""
+
+import datetime as dt
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+
+class Note(enum.StrEnum):
+    """What is special about an instant."""
+
+    # The local time does not exist on this day: it runs later by the length of the gap (B2).
+    GAP = "gap"
+    # The local time comes twice on this day: it runs at the first (B3).
+    FIRST_OF_TWO = "first_of_two"
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """One planned instant (UTC), as its zone shows it, with the wall time asked for where it follows a wall clock."""
+
+    instant: dt.datetime
+    local: dt.datetime
+    nominal: dt.datetime | None = None
+    notes: tuple[Note, ...] = ()
+
+
+class Plan(Protocol):
+    """A schedule as a value. All answers are pure; each takes milliseconds at most."""
+
+    kind: ClassVar[str]
+
+    @property
+    def zone_name(self) -> str:
+        """The zone whose wall clock it follows; "UTC" where it follows none (B4)."""
+
+    def next_after(self, instant: dt.datetime) -> Occurrence | None:
+        """Return the first occurrence strictly later than `instant`; None: there is none."""
+
+    def latest_until(self, instant: dt.datetime) -> Occurrence | None:
+        """Return the last occurrence at or before `instant`; None: there is none."""
+
+    def count(self, first: dt.datetime, last: dt.datetime, limit: int) -> int:
+        """Return how many occurrences lie in [first, last], counted no further than `limit` where it must count."""
+
+    def definition(self) -> Mapping[str, Any]:
+        """Return the API's JSON, which parses to an equal plan."""
+
+    def describe(self) -> str:
+        """Return the sentence for people, in the language that is active (B6)."""

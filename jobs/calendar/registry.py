@@ -1,0 +1,34 @@
+"""The kinds of schedule by name: the one place that a further kind is added to."""
+
+import datetime as dt
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from jobs.calendar.daily import parse_daily
+from jobs.calendar.errors import ScheduleInvalidError
+from jobs.calendar.fields import Fields
+from jobs.calendar.interval import parse_interval
+from jobs.calendar.manual import parse_manual
+from jobs.calendar.plans import Plan
+
+KINDS: Final[Mapping[str, Callable[[Fields, dt.datetime], Plan]]] = {
+    "manual": parse_manual,
+    "interval": parse_interval,
+    "daily": parse_daily,
+}
+
+
+def parse(definition: object, *, anchor: dt.datetime) -> Plan:
+    """Return the plan of the API's JSON; `anchor` is where an interval's grid begins when the JSON does not say.
+
+    Raises ScheduleInvalidError, which names the field.
+    """
+    if not isinstance(definition, Mapping):
+        raise ScheduleInvalidError("schedule", "must be an object with a type.")
+    fields = Fields(definition)
+    kind = fields.text("type")
+    if kind not in KINDS:
+        raise ScheduleInvalidError("type", f"must be one of {', '.join(sorted(KINDS))}.")
+    plan = KINDS[kind](fields, anchor)
+    fields.finish()
+    return plan

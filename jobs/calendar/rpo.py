@@ -1,0 +1,76 @@
+"""Whether schedules can keep a recovery-point objective: their widest gap over the next 400 days (B10).
+
+Owns the measuring: by wall clock between two runs of one zone, so that daily keeps its 24 hours in autumn too.
+"""
+
+import datetime as dt
+import heapq
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from django.utils.translation import gettext
+
+from jobs.calendar.durations import words
+from jobs.calendar.interval import IntervalPlan
+from jobs.calendar.plans import Occurrence, Plan
+from syncova_project.errors import ValidationFailedError
+
+RPO_DAYS: Final = 400
+
+
+def widest_gap(plans: Sequence[Plan], start: dt.datetime) -> dt.timedelta | None:
+    """Return the widest gap between planned starts of all plans together; None when nothing is planned."""
+    if len(plans) == 1 and isinstance(plans[0], IntervalPlan):
+        return dt.timedelta(seconds=plans[0].every_seconds)
+    widest: dt.timedelta | None = None
+    before: tuple[str, Occurrence] | None = None
+    for after in _merged(plans, start, start + dt.timedelta(days=RPO_DAYS)):
+        if before is not None:
+            gap = _distance(before, after)
+            widest = gap if widest is None else max(widest, gap)
+        before = after
+    return widest
+
+
+def refuse_broken_rpo(plans: Sequence[Plan], rpo_seconds: int, start: dt.datetime) -> None:
+    """Raise ValidationFailedError, saying both figures, when the plans together cannot keep the objective."""
+    objective = dt.timedelta(seconds=rpo_seconds)
+    # Together they are never worse than the best of them: most answers need no merging.
+    if len(plans) > 1 and any(_keeps(widest_gap([plan], start), objective) for plan in plans):
+        return
+    gap = widest_gap(plans, start)
+    if _keeps(gap, objective):
+        return
+    if gap is None:
+        sentence = gettext("The job has no schedule, so it cannot keep the recovery point objective of %(rpo)s.")
+    else:
+        sentence = gettext(
+            "The schedule leaves up to %(gap)s between two runs: "
+            "it cannot keep the recovery point objective of %(rpo)s."
+        )
+    told = {"gap": words(int(gap.total_seconds())) if gap is not None else "", "rpo": words(rpo_seconds)}
+    message = sentence % told
+    raise ValidationFailedError(message, details={"rpo_seconds": message})
+
+
+def _keeps(gap: dt.timedelta | None, objective: dt.timedelta) -> bool:
+    return gap is not None and gap <= objective
+
+
+def _merged(plans: Sequence[Plan], start: dt.datetime, end: dt.datetime) -> Iterator[tuple[str, Occurrence]]:
+    streams = [_stream(plan, start, end) for plan in plans]
+    yield from heapq.merge(*streams, key=lambda one: one[1].instant)
+
+
+def _stream(plan: Plan, start: dt.datetime, end: dt.datetime) -> Iterator[tuple[str, Occurrence]]:
+    one = plan.next_after(start)
+    while one is not None and one.instant <= end:
+        yield plan.zone_name, one
+        one = plan.next_after(one.instant)
+
+
+def _distance(before: tuple[str, Occurrence], after: tuple[str, Occurrence]) -> dt.timedelta:
+    (zone_before, first), (zone_after, second) = before, after
+    if zone_before == zone_after and first.nominal is not None and second.nominal is not None:
+        return second.nominal - first.nominal
+    return second.instant - first.instant

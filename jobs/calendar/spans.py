@@ -1,0 +1,43 @@
+"""How many instants a span of time held: what a decision over missed runs tells (A13, H7).
+
+Owns the counting and its bound: three years down must not be counted through one by one.
+"""
+
+import datetime as dt
+from dataclasses import dataclass
+from typing import Final
+
+from jobs.calendar.plans import Occurrence, Plan
+
+COUNT_LIMIT: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The instants of a plan from `first` to `newest`; `count` may be only a lower bound."""
+
+    first: dt.datetime
+    newest: dt.datetime
+    count: int
+    count_is_minimum: bool
+
+
+def span(plan: Plan, first: dt.datetime, until: dt.datetime) -> Span:
+    """Return what the plan held from its planned instant `first` to `until`; `first` itself always counts.
+
+    A stored instant may lie off the plan (the zone's rules changed since): it was promised all the same.
+    """
+    latest = plan.latest_until(until)
+    newest = latest.instant if latest is not None and latest.instant > first else first
+    later = plan.count(first + dt.timedelta(microseconds=1), newest, COUNT_LIMIT) if newest > first else 0
+    return Span(first, newest, 1 + later, count_is_minimum=later >= COUNT_LIMIT)
+
+
+def count_by_steps(plan: Plan, first: dt.datetime, last: dt.datetime, limit: int) -> int:
+    """Count occurrences in [first, last] by asking for each next one, no further than `limit`."""
+    counted = 0
+    one: Occurrence | None = plan.next_after(first - dt.timedelta(microseconds=1))
+    while one is not None and one.instant <= last and counted < limit:
+        counted += 1
+        one = plan.next_after(one.instant)
+    return counted

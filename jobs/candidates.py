@@ -1,0 +1,147 @@
+"""Waiting runs as the gates see them, read in a few queries and put in the queue's order.
+
+Owns the reading. A candidate says what it would occupy; whether it may is decided by jobs.gates.
+"""
+
+import datetime as dt
+import uuid
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from jobs.gates import Column, Gate, Situation, Use, column_of, counts
+from jobs.models import JobSource, Run
+from jobs.occupancy import Occupancy
+from jobs.queue import order_key
+from jobs.states import RunKind, RunState, Trigger
+from repositories.models import RepositoryState
+
+_COLUMNS: Final = (
+    "id",
+    "kind",
+    "trigger",
+    "priority",
+    "created_at",
+    "not_before",
+    "job_id",
+    "job__paused_at",
+    "schedule_id",
+    "repository_id",
+    "repository__name",
+    "repository__state",
+    "repository__max_concurrent_runs",
+    "repository__serial_gate",
+    "runner_id",
+    "runner__name",
+    "root_run_id",
+    "held_code",
+    "held_subject",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLimit:
+    """A source that a candidate would occupy."""
+
+    id: uuid.UUID
+    shown: str
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One waiting run."""
+
+    run_id: uuid.UUID
+    kind: RunKind
+    trigger: Trigger
+    priority: str
+    waiting_since: dt.datetime
+    job_id: uuid.UUID | None
+    job_paused: bool
+    schedule_id: uuid.UUID | None
+    repository_id: uuid.UUID
+    repository_name: str
+    repository_ready: bool
+    repository_limit: int
+    serial_gate: bool
+    runner_id: uuid.UUID
+    group: str
+    root_run_id: uuid.UUID | None
+    held_code: str
+    held_subject: str
+    sources: tuple[SourceLimit, ...]
+
+    @property
+    def column(self) -> Column:
+        """Its column of the table of gates."""
+        return column_of(self.kind, self.trigger)
+
+    def situation(self, occupancy: Occupancy) -> Situation:
+        """Return what is the case for it now."""
+        repository_id = self.repository_id
+        return Situation(
+            repository=Use(self.repository_name, occupancy.repositories[repository_id], self.repository_limit),
+            installation=occupancy.installation_use(),
+            slots=occupancy.runner_slots(self.runner_id, self.group),
+            sources=tuple(
+                Use(source.shown, occupancy.sources[source.id], source.limit, source.id in occupancy.reserved_sources)
+                for source in self.sources
+            ),
+            job_paused=self.job_paused,
+            frozen=repository_id in occupancy.frozen,
+            repository_ready=self.repository_ready,
+            serial_busy=self.serial_gate and occupancy.serial_busy(repository_id, self.root_run_id),
+        )
+
+    def occupy(self, occupancy: Occupancy) -> None:
+        """Take its places."""
+        occupancy.take(self.kind, self.trigger, self.repository_id, self.runner_id)
+        if counts(Gate.SOURCE, self.kind, self.trigger):
+            occupancy.sources.update(source.id for source in self.sources)
+
+
+def waiting_candidates(now: dt.datetime) -> list[Candidate]:
+    """Return the waiting runs whose time has come, first in the queue first."""
+    waiting = Run.objects.filter(
+        state=RunState.QUEUED, admitted_at__isnull=True, cancel_requested_at__isnull=True, not_before__lte=now
+    )
+    rows = list(waiting.order_by().values(*_COLUMNS))
+    sources = _sources({row["job_id"] for row in rows if row["job_id"]})
+    candidates = [_candidate(row, sources.get(row["job_id"], ())) for row in rows]
+    return sorted(candidates, key=lambda one: order_key(one.priority, one.waiting_since, one.run_id, now))
+
+
+def _sources(job_ids: set[uuid.UUID]) -> Mapping[uuid.UUID, Sequence[SourceLimit]]:
+    places = JobSource.objects.filter(job_id__in=job_ids).order_by("job_id", "position")
+    found: dict[uuid.UUID, list[SourceLimit]] = defaultdict(list)
+    for job_id, source_id, shown, limit in places.values_list(
+        "job_id", "source_id", "source__shown", "source__max_concurrent_runs"
+    ):
+        found[job_id].append(SourceLimit(source_id, shown, limit))
+    return found
+
+
+def _candidate(row: Mapping[str, Any], sources: Sequence[SourceLimit]) -> Candidate:
+    return Candidate(
+        run_id=row["id"],
+        kind=RunKind(row["kind"]),
+        trigger=Trigger(row["trigger"]),
+        priority=row["priority"],
+        waiting_since=max(row["created_at"], row["not_before"]),
+        job_id=row["job_id"],
+        job_paused=row["job__paused_at"] is not None,
+        schedule_id=row["schedule_id"],
+        repository_id=row["repository_id"],
+        repository_name=row["repository__name"],
+        repository_ready=row["repository__state"] == RepositoryState.ACTIVE,
+        repository_limit=1 if row["repository__serial_gate"] else row["repository__max_concurrent_runs"],
+        serial_gate=row["repository__serial_gate"],
+        runner_id=row["runner_id"],
+        group=row["runner__name"],
+        root_run_id=row["root_run_id"],
+        held_code=row["held_code"],
+        held_subject=row["held_subject"],
+        sources=tuple(sources),
+    )

@@ -1,0 +1,37 @@
+"""The end of a run as its executor tells it: verdict, task runs and the run's row in one transaction (A11).
+
+Owns the joining of jobs.verdict with the rows. Raises nothing for a lost lease: it returns None.
+"""
+
+import datetime as dt
+import uuid
+
+from django.db import transaction
+
+from jobs import task_runs, transitions
+from jobs.executors import ExecutionResult
+from jobs.models import Run, TaskRun
+from jobs.states import CancelOrigin, RunState
+from jobs.verdict import Verdict, complete, decide
+
+
+def conclude(run_id: uuid.UUID, fence: int, result: ExecutionResult, *, now: dt.datetime) -> Verdict | None:
+    """Write the end of a running run and return its verdict; None: the lease is lost and nothing was written.
+
+    A cancel that was asked for before this transaction outweighs the result, whatever the executor saw.
+    """
+    with transaction.atomic():
+        # The job before the run, as everywhere: the end also writes the job's last result.
+        transitions.lock_job(run_id)
+        mine = Run.objects.select_for_update(no_key=True).filter(id=run_id, fence=fence, state=RunState.RUNNING)
+        run = mine.first()
+        if run is None:
+            return None
+        expected = list(TaskRun.objects.filter(run_id=run_id).order_by("position").values_list("id", flat=True))
+        asked = CancelOrigin(run.cancel_origin) if run.cancel_requested_at is not None else None
+        verdict = decide(result, expected, cancel=asked)
+        reported = {source.task_run_id for source in result.sources}
+        told = [source for source in complete(result.sources, expected) if source.task_run_id in reported]
+        task_runs.record(run_id, fence, told, now=now)
+        transitions.finish(run_id, fence, verdict, now=now)
+    return verdict

@@ -1,0 +1,56 @@
+"""Decisions: a row for each range of planned instants that did not become runs of their own (H7, A13).
+
+Owns the writing. A range is counted by arithmetic or bounded stepping, never one row an instant.
+"""
+
+import datetime as dt
+import uuid
+from typing import Any
+
+from jobs import calendar
+from jobs.models import Schedule, ScheduleDecision
+from jobs.states import DecisionOutcome
+
+
+def decide_range(
+    schedule: Schedule,
+    span: calendar.Span,
+    outcome: DecisionOutcome,
+    reason_code: str,
+    *,
+    now: dt.datetime,
+    **told: Any,
+) -> ScheduleDecision:
+    """Write what became of the instants of `span`; `told` may hold `run_id` and parameters of the reason."""
+    run_id: uuid.UUID | None = told.pop("run_id", None)
+    return ScheduleDecision.objects.create(
+        schedule=schedule,
+        first_at=span.first,
+        last_at=span.newest,
+        count=span.count,
+        count_is_minimum=span.count_is_minimum,
+        outcome=outcome,
+        reason_code=reason_code,
+        parameters=told,
+        run_id=run_id,
+        created_at=now,
+    )
+
+
+def decide_due(
+    schedule: Schedule, plan: calendar.Plan, outcome: DecisionOutcome, reason_code: str, *, now: dt.datetime
+) -> ScheduleDecision | None:
+    """Write what becomes of everything that is due and unclaimed, before the schedule is planned anew."""
+    if schedule.next_at is None or schedule.next_at > now:
+        return None
+    return decide_range(schedule, calendar.span(plan, schedule.next_at, now), outcome, reason_code, now=now)
+
+
+def without_newest(span: calendar.Span, plan: calendar.Plan) -> calendar.Span | None:
+    """Return the part of a span that came before its newest instant; None when that is the only one."""
+    if span.count < 2:
+        return None
+    before = plan.latest_until(span.newest - dt.timedelta(microseconds=1))
+    last = before.instant if before is not None and before.instant > span.first else span.first
+    count = span.count - 1 if last > span.first else 1
+    return calendar.Span(span.first, last, count, span.count_is_minimum)

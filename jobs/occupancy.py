@@ -1,0 +1,117 @@
+"""How much is taken while an admission pass goes on: the figures of the gates, counted once and kept up in memory.
+
+Owns the counting queries and the bookkeeping of one pass. Only the admitter makes runs active, so between its
+queries and its commit these figures can only fall: a limit is never exceeded (C2).
+"""
+
+import datetime as dt
+import logging
+import uuid
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Final
+
+from django.conf import settings
+from django.db import DatabaseError
+from django.db.models import Q, Sum
+
+from jobs.gates import Gate, Slots, Use, counts
+from jobs.models import Run, TaskRun, WorkerProcess
+from jobs.states import ACTIVE_STATES, RunKind, RunState, Trigger
+from repositories.models import RepositoryFreeze
+
+# A worker's main process writes every 10 s; three missed ones and its slots are not counted on.
+SEEN_WITHIN: Final = dt.timedelta(seconds=30)
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Occupancy:
+    """Counts of admitted and running runs by what they occupy; changed by `take` as the pass admits."""
+
+    repositories: Counter[uuid.UUID] = field(default_factory=Counter)
+    sources: Counter[uuid.UUID] = field(default_factory=Counter)
+    installation: int = 0
+    runners: Counter[uuid.UUID] = field(default_factory=Counter)
+    runners_by_others: Counter[uuid.UUID] = field(default_factory=Counter)
+    slots: dict[uuid.UUID, int] = field(default_factory=dict)
+    frozen: frozenset[uuid.UUID] = frozenset()
+    # Roots of started chains whose retry or requeue waits, by repository: the serial gate is busy for all others.
+    pending_chains: dict[uuid.UUID, set[uuid.UUID]] = field(default_factory=dict)
+    reserved_sources: set[uuid.UUID] = field(default_factory=set)
+
+    def take(self, kind: RunKind, trigger: Trigger, repository_id: uuid.UUID, runner_id: uuid.UUID) -> None:
+        """Count one more admitted run."""
+        if counts(Gate.REPOSITORY, kind, trigger):
+            self.repositories[repository_id] += 1
+        if counts(Gate.INSTALLATION, kind, trigger):
+            self.installation += 1
+        self.runners[runner_id] += 1
+        if kind is not RunKind.RESTORE:
+            self.runners_by_others[runner_id] += 1
+
+    def installation_use(self) -> Use:
+        """Return how much of the installation's limit is taken."""
+        return Use("", self.installation, settings.SYNCOVA_GLOBAL_LIMIT)
+
+    def runner_slots(self, runner_id: uuid.UUID, group: str) -> Slots:
+        """Return the slots of one runner."""
+        total = self.slots.get(runner_id, 0)
+        return Slots(group, total, self.runners[runner_id], self.runners_by_others[runner_id])
+
+    def serial_busy(self, repository_id: uuid.UUID, root_run_id: uuid.UUID | None) -> bool:
+        """Tell whether a serial repository has an unfinished run, or a started chain that goes before (G3).
+
+        Of several started chains the oldest goes first (their ids sort by time), so that they never block each other.
+        """
+        if self.repositories[repository_id]:
+            return True
+        chains = self.pending_chains.get(repository_id, set())
+        return any(
+            root_run_id is None or root_run_id not in chains or root < root_run_id
+            for root in chains
+            if root != root_run_id
+        )
+
+
+def count_occupancy(*, now: dt.datetime) -> Occupancy:
+    """Read the figures of all gates."""
+    occupancy = Occupancy(slots=_live_slots(now), frozen=_frozen(), pending_chains=_pending_chains())
+    active = Run.objects.filter(Q(state=RunState.RUNNING) | Q(state=RunState.QUEUED, admitted_at__isnull=False))
+    for kind, trigger, repository_id, runner_id in active.values_list("kind", "trigger", "repository_id", "runner_id"):
+        occupancy.take(RunKind(kind), Trigger(trigger), repository_id, runner_id)
+    taken = TaskRun.objects.filter(run__state__in=ACTIVE_STATES).values_list("source_id", flat=True)
+    occupancy.sources.update(taken)
+    return occupancy
+
+
+def _live_slots(now: dt.datetime) -> dict[uuid.UUID, int]:
+    live = WorkerProcess.objects.filter(draining=False, last_seen__gt=now - SEEN_WITHIN)
+    return dict(live.values("runner_id").annotate(total=Sum("slots")).values_list("runner_id", "total"))
+
+
+def _frozen() -> frozenset[uuid.UUID]:
+    return frozenset(RepositoryFreeze.objects.filter(cleared_at__isnull=True).values_list("repository_id", flat=True))
+
+
+def _pending_chains() -> dict[uuid.UUID, set[uuid.UUID]]:
+    """Built apart from the rest: a fault here leaves the serial gate open, a database error fails the pass (G2)."""
+    try:
+        pending: dict[uuid.UUID, set[uuid.UUID]] = {}
+        waiting = Run.objects.filter(
+            state=RunState.QUEUED,
+            admitted_at__isnull=True,
+            trigger__in=(Trigger.RETRY, Trigger.REQUEUE),
+            repository__serial_gate=True,
+        )
+        for repository_id, root in waiting.values_list("repository_id", "root_run_id"):
+            if root is not None:
+                pending.setdefault(repository_id, set()).add(root)
+    except DatabaseError:
+        raise
+    except Exception:
+        # The gate's policy, not an edge: backups that go on side by side harm less than none at all.
+        logger.exception("The serial gate could not be built and is left open")
+        return {}
+    return pending

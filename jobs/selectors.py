@@ -1,0 +1,98 @@
+"""Reads of jobs and runs for the API, the admin and the commands: query sets and the figures beside them.
+
+Owns what is visible and how "next" and "late" are computed. Lists read no history: a job's last result is a column.
+"""
+
+import datetime as dt
+import uuid
+
+from django.db.models import Min, Q, QuerySet
+
+from jobs import calendar
+from jobs.errors import JobNotFoundError, RunNotFoundError
+from jobs.models import Job, Run, RunEvent, Schedule, TaskRun
+from jobs.states import ACTIVE_STATES, RunState, ScheduleState
+
+# A paused job is not due, whatever its schedules planned before the pause.
+_DUE = Q(paused_at__isnull=True, schedules__state=ScheduleState.ACTIVE, schedules__deleted_at__isnull=True)
+
+
+def jobs_visible() -> QuerySet[Job]:
+    """Return the jobs that are not deleted, each with `next_run_at`, the least instant of its schedules."""
+    kept = Job.objects.filter(deleted_at__isnull=True).select_related("repository", "runner")
+    return kept.annotate(next_run_at=Min("schedules__next_at", filter=_DUE))
+
+
+def job_get(job_id: uuid.UUID) -> Job:
+    """Return one visible job; raises JobNotFoundError."""
+    job = jobs_visible().filter(id=job_id).first()
+    if job is None:
+        raise JobNotFoundError("There is no such job.")
+    return job
+
+
+def schedules_of(job: Job) -> QuerySet[Schedule]:
+    """Return the schedules that a job has now."""
+    return Schedule.objects.filter(job=job, deleted_at__isnull=True).order_by("id")
+
+
+def schedule_sentence(schedule: Schedule) -> str:
+    """Return a schedule in words (B6); a flagged one, that cannot be planned, says so."""
+    try:
+        return calendar.parse(schedule.definition, anchor=schedule.anchor).describe()
+    except calendar.ScheduleInvalidError as error:
+        return f"cannot be planned: {error.message}"
+
+
+def runs_visible() -> QuerySet[Run]:
+    """Return all runs, newest first; those of deleted jobs stay (D3)."""
+    return Run.objects.select_related("job", "repository", "runner", "revision")
+
+
+def runs_of(job: Job) -> QuerySet[Run]:
+    """Return a job's runs, newest first."""
+    return runs_visible().filter(job=job)
+
+
+def run_get(run_id: uuid.UUID) -> Run:
+    """Return one run; raises RunNotFoundError."""
+    run = runs_visible().filter(id=run_id).first()
+    if run is None:
+        raise RunNotFoundError("There is no such run.")
+    return run
+
+
+def active_run_of(job: Job) -> Run | None:
+    """Return the job's queued or running run; there is at most one."""
+    return runs_of(job).filter(state__in=ACTIVE_STATES).first()
+
+
+def task_runs_of(run: Run) -> QuerySet[TaskRun]:
+    """Return what became of each source of a run, in the job's order."""
+    return TaskRun.objects.filter(run=run).select_related("source").order_by("position")
+
+
+def events_of(run: Run) -> QuerySet[RunEvent]:
+    """Return a run's moves, oldest first."""
+    return RunEvent.objects.filter(run=run).order_by("id")
+
+
+def phase(run: Run) -> str:
+    """Return the state with the two phases of `queued` told apart."""
+    if run.state == RunState.QUEUED:
+        return "waiting" if run.admitted_at is None else "admitted"
+    return run.state
+
+
+def delay_seconds(run: Run) -> int | None:
+    """Return planned → started (E4), None for a run that has not started."""
+    return _seconds(run.started_at, run.scheduled_for)
+
+
+def postponed_seconds(run: Run) -> int:
+    """Return the part of the delay that was decided: back-off of a retry, a window."""
+    return _seconds(run.not_before, run.scheduled_for) or 0
+
+
+def _seconds(later: dt.datetime | None, earlier: dt.datetime) -> int | None:
+    return None if later is None else max(0, int((later - earlier).total_seconds()))

@@ -1,0 +1,127 @@
+"""Sentences about runs, made when they are read: codes and parameters are stored, words are not (gettext, English now).
+
+Owns why a run waits (C3), why it ended (A11) and what a decision means (H7). Counts "n of n" are read with them.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from jobs.models import Run, ScheduleDecision, Source
+from jobs.states import HeldCode, RunState
+from repositories.models import RepositoryFreeze
+
+_REASONS: Final[Mapping[str, Callable[[], str]]] = {
+    "permission_denied": lambda: _("no read permission"),
+    "PERMISSION_DENIED": lambda: _("no read permission"),
+}
+
+
+def held_sentence(run: Run) -> str:
+    """Return why a waiting run waits, "" when it does not or no pass has seen it yet."""
+    if run.state != RunState.QUEUED or not run.held_code:
+        return ""
+    return _HELD[HeldCode(run.held_code)](run)
+
+
+def reason_sentence(run: Run) -> str:
+    """Return why a run ended as it did, "" while it has not."""
+    if run.error_message:
+        return run.error_message
+    if run.reason_code == "objects_skipped":
+        return _skipped_sentence(run.reason_parameters)
+    if run.state == RunState.CANCELLED:
+        return _cancelled_sentence(run)
+    return _("Completed.") if run.state == RunState.SUCCEEDED else ""
+
+
+def decision_sentence(decision: ScheduleDecision) -> str:
+    """Return what became of the instants of a decision."""
+    count = decision.count
+    many = (
+        _("at least %(n)d planned runs")
+        if decision.count_is_minimum
+        else ngettext("%(n)d planned run", "%(n)d planned runs", count)
+    )
+    reasons = {
+        "missed": _("skipped: nothing ran the scheduler then; the newest missed one ran instead"),
+        "job_active": _("merged into the job's run that had not ended"),
+        "job_paused": _("not run: the job was paused"),
+        "job_deleted": _("not run: the job was deleted"),
+    }
+    return f"{many % {'n': count}} {reasons.get(decision.reason_code, decision.reason_code)}."
+
+
+def _skipped_sentence(told: Mapping[str, Any]) -> str:
+    count = int(told.get("skipped", 0))
+    sentence = ngettext("%(n)d object skipped", "%(n)d objects skipped", count) % {"n": count}
+    reasons = [f"{_reason(code)} ({n})" for code, n in dict(told.get("reasons", {})).items()]
+    return f"{sentence}: {', '.join(reasons)}." if reasons else f"{sentence}."
+
+
+def _reason(code: str) -> str:
+    return _REASONS[code]() if code in _REASONS else code.replace("_", " ").lower()
+
+
+def _cancelled_sentence(run: Run) -> str:
+    origins = {
+        "user": _("Cancelled by %(actor)s.") % {"actor": run.cancelled_by or _("a person")},
+        "shutdown": _("Cancelled because its worker was shut down; it is queued again."),
+        "job_paused": _("Cancelled because its job was paused by %(actor)s.") % {"actor": run.cancelled_by},
+        "job_deleted": _("Cancelled because its job was deleted by %(actor)s.") % {"actor": run.cancelled_by},
+    }
+    return origins.get(run.cancel_origin, _("Cancelled."))
+
+
+def _repository_limit(run: Run) -> str:
+    taken = _active().filter(repository_id=run.repository_id, kind__in=("backup", "prune", "forget", "copy")).count()
+    told = {"name": run.repository.name, "taken": taken, "limit": run.repository.max_concurrent_runs}
+    return _("Waits for the repository %(name)s: %(taken)d of %(limit)d runs.") % told
+
+
+def _source_limit(run: Run) -> str:
+    source = Source.objects.filter(runner_id=run.runner_id, shown=run.held_subject).first()
+    taken = _active().filter(task_runs__source=source).count() if source else 0
+    told = {"name": run.held_subject, "taken": taken, "limit": source.max_concurrent_runs if source else 1}
+    return _("Waits for the source %(name)s: %(taken)d of %(limit)d runs.") % told
+
+
+def _installation_limit(run: Run) -> str:
+    told = {"taken": _active().exclude(kind="restore").count(), "limit": settings.SYNCOVA_GLOBAL_LIMIT}
+    return _("Waits for the installation's limit: %(taken)d of %(limit)d runs.") % told
+
+
+def _frozen(run: Run) -> str:
+    row = RepositoryFreeze.objects.filter(repository_id=run.repository_id, cleared_at__isnull=True).first()
+    told = {"name": run.repository.name, "reason": row.reason if row else ""}
+    return _("Waits because the repository %(name)s is frozen: %(reason)s") % told
+
+
+def _active() -> Any:
+    return Run.objects.filter(finished_at__isnull=True, admitted_at__isnull=False)
+
+
+def _of(text: Callable[[], str]) -> Callable[[Run], str]:
+    return lambda run: text() % {"subject": run.held_subject}
+
+
+_HELD: Final[Mapping[HeldCode, Callable[[Run], str]]] = {
+    HeldCode.JOB_PAUSED: _of(lambda: _("Waits because its job is paused.")),
+    HeldCode.WINDOW: _of(lambda: _("Waits for a maintenance window until %(subject)s.")),
+    HeldCode.FROZEN: _frozen,
+    HeldCode.BREAKER: _of(lambda: _("Waits because the repository %(subject)s keeps failing.")),
+    HeldCode.REPOSITORY_NOT_READY: _of(lambda: _("Waits until the repository %(subject)s has been opened.")),
+    HeldCode.REPOSITORY_LIMIT: _repository_limit,
+    HeldCode.SERIAL_GATE: _of(lambda: _("Waits until nothing else runs or is to be retried on %(subject)s.")),
+    HeldCode.SOURCE_LIMIT: _source_limit,
+    HeldCode.SOURCE_RESERVED: _of(lambda: _("Waits because a run that waited longer comes first for %(subject)s.")),
+    HeldCode.GLOBAL_LIMIT: _installation_limit,
+    HeldCode.NO_WORKER: _of(lambda: _("Waits for a worker of the group %(subject)s: none is there.")),
+    HeldCode.NO_SLOT: _of(lambda: _("Waits for a free slot of the group %(subject)s.")),
+    HeldCode.RESTORE_SLOT: _of(lambda: _("Waits: the last free slot of the group %(subject)s is kept for restores.")),
+    HeldCode.NOT_TAKEN: _of(lambda: _("Was admitted, but no worker took it within a minute.")),
+    HeldCode.DEPENDENCY: _of(lambda: _("Waits for the job %(subject)s.")),
+}

@@ -1,0 +1,24 @@
+"""Writes of jobs and runs that somebody asks for: keyword-only, typed, each one transaction.
+
+Callers pass `now` as the database told it (jobs.database_time) and the name of who asks.
+"""
+
+from jobs.services.jobs import job_create, job_delete, job_pause, job_resume
+from jobs.services.new_job import NewJob, SourceInput
+from jobs.services.runs import operation_request, run_cancel, run_request
+from jobs.services.workers import WorkerInput, worker_gone, worker_seen
+
+__all__ = [
+    "NewJob",
+    "SourceInput",
+    "WorkerInput",
+    "job_create",
+    "job_delete",
+    "job_pause",
+    "job_resume",
+    "operation_request",
+    "run_cancel",
+    "run_request",
+    "worker_gone",
+    "worker_seen",
+]

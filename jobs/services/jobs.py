@@ -1,0 +1,200 @@
+"""Making, pausing, resuming and deleting jobs. Each locks the job first, then its schedules, then its runs.
+
+Owns these four writes. A pause cancels what waits and lets what runs go on; a deletion ends both (execution.md, 4).
+"""
+
+import datetime as dt
+import uuid
+from collections.abc import Sequence
+
+from django.db import IntegrityError, transaction
+
+from jobs import calendar, decisions, transitions
+from jobs.doorbell import request_pass
+from jobs.errors import JobNameTakenError, JobNeededError, JobNotFoundError, RepositoryNotReadyError
+from jobs.identifiers import new_id
+from jobs.models import Job, JobDependency, JobSource, Run, Schedule, ScheduleEvent
+from jobs.revisions import write_revision
+from jobs.services.new_job import NewJob, check_policy, checked_name, checked_sources, parsed_schedules
+from jobs.services.runners import group_runner, source_rows
+from jobs.states import CancelOrigin, DecisionOutcome, RunState, ScheduleState
+from repositories.models import Repository
+from repositories.selectors import accepts_backups
+from syncova_project.errors import ValidationFailedError
+
+
+def job_create(new: NewJob, *, actor: str, now: dt.datetime) -> Job:
+    """Make a job with its sources, schedules and first revision; its next instants are computed at once (E3).
+
+    Raises ValidationFailedError (naming fields), SourceNotAllowedError, RepositoryNotReadyError, JobNameTakenError.
+    """
+    name = checked_name(new.name)
+    check_policy(new)
+    plans = parsed_schedules(new.schedules, now=now)
+    if new.rpo_seconds is not None:
+        calendar.refuse_broken_rpo(plans, new.rpo_seconds, now)
+    with transaction.atomic():
+        repository = _ready_repository(new.repository_id)
+        runner = group_runner(repository.worker_group, now=now)
+        sources = checked_sources(new.sources, runner)
+        job = _insert_job(new, name, runner.id, now)
+        rows = source_rows(runner, sources, now=now)
+        JobSource.objects.bulk_create(
+            JobSource(job=job, source=row, position=position, excludes=list(source.excludes))
+            for position, (row, source) in enumerate(zip(rows, sources, strict=True))
+        )
+        _insert_schedules(job, plans, actor, now)
+        write_revision(job, actor, now=now)
+    return job
+
+
+def job_pause(*, job_id: uuid.UUID, actor: str, now: dt.datetime) -> Job:
+    """Claim nothing more and cancel what waits; what runs goes on. Pausing a paused job changes nothing."""
+    with transaction.atomic():
+        job = _lock_job(job_id)
+        if job.paused_at is None:
+            job.paused_at = job.updated_at = now
+            job.save(update_fields=["paused_at", "updated_at"])
+            _tell_schedules(job, "paused", actor, now)
+        _cancel(job, (RunState.QUEUED,), CancelOrigin.JOB_PAUSED, actor, now)
+    return job
+
+
+def job_resume(*, job_id: uuid.UUID, actor: str, now: dt.datetime) -> Job:
+    """Plan from now on; what was due meanwhile becomes one decision a schedule and does not fire at once (E3)."""
+    with transaction.atomic():
+        job = _lock_job(job_id)
+        if job.paused_at is not None:
+            job.paused_at, job.updated_at = None, now
+            job.save(update_fields=["paused_at", "updated_at"])
+            for schedule in _lock_schedules(job):
+                _plan_anew(schedule, now)
+            _tell_schedules(job, "resumed", actor, now)
+    request_pass()
+    return job
+
+
+def job_delete(*, job_id: uuid.UUID, actor: str, now: dt.datetime) -> Job:
+    """Delete softly: runs stay as proof (D3), waiting ones are cancelled, a running one is asked to stop.
+
+    Raises JobNeededError naming the jobs that depend on this one.
+    """
+    with transaction.atomic():
+        job = _lock_job(job_id)
+        _refuse_needed(job)
+        for schedule in _lock_schedules(job):
+            _end_schedule(schedule, now)
+        _tell_schedules(job, "deleted", actor, now)
+        job.deleted_at = job.updated_at = now
+        job.save(update_fields=["deleted_at", "updated_at"])
+        Schedule.objects.filter(job=job, deleted_at__isnull=True).update(deleted_at=now, next_at=None)
+        _cancel(job, (RunState.QUEUED, RunState.RUNNING), CancelOrigin.JOB_DELETED, actor, now)
+    return job
+
+
+def _ready_repository(repository_id: uuid.UUID) -> Repository:
+    repository = Repository.objects.filter(id=repository_id).first()
+    if repository is None:
+        raise ValidationFailedError(
+            "repository_id: there is no such repository.", details={"repository_id": "there is no such repository."}
+        )
+    accepted, why = accepts_backups(repository)
+    if not accepted:
+        raise RepositoryNotReadyError(f"The repository {repository.name} takes no backups: {why}")
+    return repository
+
+
+def _insert_job(new: NewJob, name: str, runner_id: uuid.UUID, now: dt.datetime) -> Job:
+    job = Job(
+        id=new_id(now),
+        name=name,
+        repository_id=new.repository_id,
+        runner_id=runner_id,
+        priority=new.priority,
+        bandwidth_limit_bps=new.bandwidth_limit_bps,
+        strict=new.strict,
+        max_attempts=new.max_attempts,
+        rpo_seconds=new.rpo_seconds,
+        max_runtime_seconds=new.max_runtime_seconds,
+        created_at=now,
+        updated_at=now,
+    )
+    try:
+        with transaction.atomic():
+            job.save(force_insert=True)
+    except IntegrityError as error:
+        if not Job.objects.filter(name__iexact=name, deleted_at__isnull=True).exists():
+            raise
+        raise JobNameTakenError(f"There is already a job named {name!r}.", hint="Choose another name.") from error
+    return job
+
+
+def _insert_schedules(job: Job, plans: Sequence[calendar.Plan], actor: str, now: dt.datetime) -> None:
+    for plan in plans:
+        following = plan.next_after(now)
+        schedule = Schedule.objects.create(
+            id=new_id(now),
+            job=job,
+            kind=plan.kind,
+            definition=dict(plan.definition()),
+            anchor=now,
+            fingerprint=calendar.fingerprint(plan, anchor=now),
+            next_at=following.instant if following else None,
+            created_at=now,
+        )
+        ScheduleEvent.objects.create(schedule=schedule, at=now, code="created", actor=actor)
+
+
+def _lock_job(job_id: uuid.UUID) -> Job:
+    kept = Job.objects.select_for_update(no_key=True).filter(id=job_id, deleted_at__isnull=True)
+    job = kept.first()
+    if job is None:
+        raise JobNotFoundError("There is no such job.")
+    return job
+
+
+def _lock_schedules(job: Job) -> list[Schedule]:
+    kept = Schedule.objects.select_for_update(no_key=True).filter(job=job, deleted_at__isnull=True)
+    return list(kept.order_by("id"))
+
+
+def _plan_anew(schedule: Schedule, now: dt.datetime) -> None:
+    """Write what the pause swallowed and plan from now; an interval's grid begins anew."""
+    if schedule.state != ScheduleState.ACTIVE:
+        return
+    plan = calendar.parse(schedule.definition, anchor=schedule.anchor)
+    decisions.decide_due(schedule, plan, DecisionOutcome.PAUSED, "job_paused", now=now)
+    renewed = calendar.parse(schedule.definition, anchor=now)
+    following = renewed.next_after(now)
+    Schedule.objects.filter(id=schedule.id).update(
+        anchor=now,
+        fingerprint=calendar.fingerprint(renewed, anchor=now),
+        next_at=following.instant if following else None,
+    )
+
+
+def _end_schedule(schedule: Schedule, now: dt.datetime) -> None:
+    if schedule.state == ScheduleState.ACTIVE:
+        plan = calendar.parse(schedule.definition, anchor=schedule.anchor)
+        decisions.decide_due(schedule, plan, DecisionOutcome.SKIPPED, "job_deleted", now=now)
+
+
+def _refuse_needed(job: Job) -> None:
+    needing = JobDependency.objects.filter(predecessor=job, job__deleted_at__isnull=True)
+    names = list(needing.order_by("job__name").values_list("job__name", flat=True))
+    if names:
+        raise JobNeededError(
+            f"Other jobs wait for {job.name}: {', '.join(names)}.",
+            hint="Remove the dependency from them first.",
+            details={"jobs": names},
+        )
+
+
+def _tell_schedules(job: Job, code: str, actor: str, now: dt.datetime) -> None:
+    kept = Schedule.objects.filter(job=job, deleted_at__isnull=True)
+    ScheduleEvent.objects.bulk_create(ScheduleEvent(schedule=one, at=now, code=code, actor=actor) for one in kept)
+
+
+def _cancel(job: Job, states: Sequence[RunState], origin: CancelOrigin, actor: str, now: dt.datetime) -> None:
+    for run_id in Run.objects.filter(job=job, state__in=states).values_list("id", flat=True):
+        transitions.request_cancel(run_id, origin, actor, now=now)

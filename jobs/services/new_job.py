@@ -1,0 +1,124 @@
+"""What a new job is made of, and the checks that need no other row: names, figures, paths, schedules, objective.
+
+Owns validation whose errors name the API's fields. Constraints of the database say the same again, for everybody.
+"""
+
+import datetime as dt
+import os
+import unicodedata
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.conf import settings
+
+from jobs import calendar
+from jobs.errors import SourceNotAllowedError
+from jobs.models import Runner
+from jobs.source_paths import normalise, refusal
+from jobs.states import Priority, SourceType
+from syncova_project.errors import ValidationFailedError
+
+MAX_NAME: Final = 200
+MAX_SOURCES: Final = 1000
+MAX_EXCLUDES: Final = 10_000
+MAX_EXCLUDE_CHARACTERS: Final = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class SourceInput:
+    """One thing to back up; `path` is exact bytes, `excludes` are rules in the dialect of .gitignore."""
+
+    path: bytes
+    type: str = SourceType.FILESYSTEM.value
+    excludes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NewJob:
+    """A job to be made; `schedules` are the API's JSON objects, none at all means by hand only."""
+
+    name: str
+    repository_id: uuid.UUID
+    sources: Sequence[SourceInput]
+    schedules: Sequence[Mapping[str, Any]] = ()
+    priority: str = Priority.NORMAL.value
+    bandwidth_limit_bps: int | None = None
+    strict: bool = False
+    max_attempts: int = 3
+    rpo_seconds: int | None = None
+    max_runtime_seconds: int | None = None
+
+
+def checked_name(name: str) -> str:
+    """Return the name as it is kept: composed and trimmed, since two names that look alike are one name."""
+    kept = unicodedata.normalize("NFC", name).strip()
+    if not kept or len(kept) > MAX_NAME or "\0" in kept:
+        raise _invalid("name", f"must have from 1 to {MAX_NAME} characters.")
+    return kept
+
+
+def check_policy(job: NewJob) -> None:
+    """Refuse figures and classes that no job can have."""
+    if job.priority not in Priority.values:
+        raise _invalid("priority", f"must be one of {', '.join(Priority.values)}.")
+    if not 1 <= job.max_attempts <= 10:
+        raise _invalid("max_attempts", f"must be from 1 to 10, not {job.max_attempts}.")
+    for field in ("bandwidth_limit_bps", "rpo_seconds", "max_runtime_seconds"):
+        value = getattr(job, field)
+        if value is not None and not 0 < value < 2**62:
+            raise _invalid(field, f"must be greater than 0, not {value}; leave it out for none.")
+
+
+def checked_sources(sources: Sequence[SourceInput], runner: Runner) -> list[SourceInput]:
+    """Return the sources with normal paths; refuse what the runner may not back up and what comes twice."""
+    if not 1 <= len(sources) <= MAX_SOURCES:
+        raise _invalid("sources", f"must be from 1 to {MAX_SOURCES}.")
+    checked = [_checked_source(f"sources.{index}", source, runner) for index, source in enumerate(sources)]
+    paths = [source.path for source in checked]
+    for index, path in enumerate(paths):
+        if path in paths[:index]:
+            raise _invalid(f"sources.{index}.path", "is named twice.")
+    return checked
+
+
+def parsed_schedules(schedules: Sequence[Mapping[str, Any]], *, now: dt.datetime) -> list[calendar.Plan]:
+    """Return the plans of a job's schedules; errors name the field with its schedule."""
+    plans = []
+    for index, definition in enumerate(schedules):
+        try:
+            plans.append(calendar.parse(definition, anchor=now))
+        except calendar.ScheduleInvalidError as error:
+            sentence = str(error.details.get(error.field, error.message))
+            raise _invalid(f"schedules.{index}.{error.field}", sentence) from error
+    return plans
+
+
+def _checked_source(field: str, source: SourceInput, runner: Runner) -> SourceInput:
+    if source.type not in SourceType.values:
+        raise _invalid(f"{field}.type", f"must be one of {', '.join(SourceType.values)}, not {source.type!r}.")
+    try:
+        path = normalise(source.path)
+    except ValueError as error:
+        raise _invalid(f"{field}.path", str(error)) from error
+    roots = runner.source_roots or settings.SYNCOVA_SOURCE_ROOTS
+    why = refusal(path, [os.fsencode(root) for root in roots], [os.fsencode(settings.DATA_DIR)])
+    if why is not None:
+        message = f"{os.fsdecode(path)!r} {why}"
+        raise SourceNotAllowedError(message, details={f"{field}.path": message})
+    if len(source.excludes) > MAX_EXCLUDES or not all(_is_rule(rule) for rule in source.excludes):
+        raise _invalid(f"{field}.excludes", "must be texts of one line, not empty and not longer than 4096 characters.")
+    return SourceInput(path=path, type=source.type, excludes=source.excludes)
+
+
+def _is_rule(rule: object) -> bool:
+    return (
+        isinstance(rule, str)
+        and 0 < len(rule) <= MAX_EXCLUDE_CHARACTERS
+        and not any(forbidden in rule for forbidden in ("\0", "\n", "\r"))
+    )
+
+
+def _invalid(field: str, sentence: str) -> ValidationFailedError:
+    return ValidationFailedError(f"{field}: {sentence}", details={field: sentence})

@@ -1,0 +1,134 @@
+"""Runs that somebody asks for, and their cancelling (E2).
+
+Owns the requests; the moves themselves are jobs.transitions'. An answer means queued or asked, never done.
+"""
+
+import datetime as dt
+import uuid
+from collections.abc import Mapping
+from typing import Any, Final
+
+from django.db import transaction
+
+from jobs import transitions
+from jobs.doorbell import request_pass
+from jobs.errors import (
+    JobActiveError,
+    JobNotFoundError,
+    JobPausedError,
+    RepositoryNotReadyError,
+    RunFinishedError,
+    RunNotFoundError,
+    UpkeepActiveError,
+)
+from jobs.models import Job, Run
+from jobs.services.runners import group_runner
+from jobs.states import ACTIVE_STATES, CancelOrigin, Priority, RunKind, Trigger
+from jobs.successors import NewRun
+from repositories.models import Repository, RepositoryState
+
+# What can be asked for without a job.
+OPERATIONS: Final = (RunKind.RESTORE, RunKind.CHECK, RunKind.DRILL, RunKind.PRUNE, RunKind.FORGET, RunKind.COPY)
+
+
+def run_request(*, job_id: uuid.UUID, actor: str, now: dt.datetime) -> Run:
+    """Queue a run of a job now.
+
+    Raises JobPausedError, RepositoryNotReadyError, or JobActiveError with the active run's id and why it waits.
+    A frozen repository refuses nothing: the run waits and says so.
+    """
+    with transaction.atomic():
+        kept = Job.objects.select_for_update(no_key=True, of=("self",)).filter(id=job_id, deleted_at__isnull=True)
+        job = kept.select_related("repository").first()
+        if job is None:
+            raise JobNotFoundError("There is no such job.")
+        if job.paused_at is not None:
+            raise JobPausedError(f"The job {job.name} is paused.", hint="Resume it first.")
+        _refuse_unready(job.repository)
+        run = transitions.enqueue(_requested(job, actor, now), now=now)
+        if run is None:
+            raise _active(job)
+        request_pass()
+    return run
+
+
+def operation_request(
+    kind: RunKind, *, repository_id: uuid.UUID, parameters: Mapping[str, Any], actor: str, now: dt.datetime
+) -> Run:
+    """Queue a restore, check or other run that belongs to no job; `parameters` hold no secret.
+
+    Raises UpkeepActiveError where the repository already has an active run of this kind; restores are unlimited.
+    """
+    if kind not in OPERATIONS:
+        raise ValueError(f"{kind} runs belong to a job")
+    with transaction.atomic():
+        repository = Repository.objects.filter(id=repository_id).first()
+        if repository is None:
+            raise RepositoryNotReadyError("There is no such repository.")
+        _refuse_unready(repository)
+        run = transitions.enqueue(_operation(kind, repository, parameters, actor, now), now=now)
+        if run is None:
+            raise UpkeepActiveError(
+                f"The repository {repository.name} already has an active {kind} run.", hint="Wait for its end."
+            )
+        request_pass()
+    return run
+
+
+def run_cancel(*, run_id: uuid.UUID, actor: str, now: dt.datetime) -> Run:
+    """Cancel a run: a queued one at once, a running one as soon as its worker sees it. Repeating is harmless.
+
+    Raises RunNotFoundError, or RunFinishedError: an end is final.
+    """
+    state = transitions.request_cancel(run_id, CancelOrigin.USER, actor, now=now)
+    run = Run.objects.filter(id=run_id).first()
+    if run is None:
+        raise RunNotFoundError("There is no such run.")
+    if state is None:
+        raise RunFinishedError(f"The run has already ended as {run.state}.", details={"state": run.state})
+    return run
+
+
+def _requested(job: Job, actor: str, now: dt.datetime) -> NewRun:
+    return NewRun(
+        kind=RunKind.BACKUP,
+        repository_id=job.repository_id,
+        runner_id=job.runner_id,
+        trigger=Trigger.MANUAL,
+        requested_by=actor,
+        scheduled_for=now,
+        not_before=now,
+        priority=job.priority,
+        job_id=job.id,
+    )
+
+
+def _operation(
+    kind: RunKind, repository: Repository, parameters: Mapping[str, Any], actor: str, now: dt.datetime
+) -> NewRun:
+    return NewRun(
+        kind=kind,
+        repository_id=repository.id,
+        runner_id=group_runner(repository.worker_group, now=now).id,
+        trigger=Trigger.MANUAL,
+        requested_by=actor,
+        scheduled_for=now,
+        not_before=now,
+        priority=Priority.NORMAL,
+        parameters=parameters,
+    )
+
+
+def _refuse_unready(repository: Repository) -> None:
+    if repository.state == RepositoryState.ACTIVE:
+        return
+    why = repository.state_reason or "it has not been opened by a worker yet."
+    raise RepositoryNotReadyError(
+        f"The repository {repository.name} is not ready: {why}", details={"state": repository.state}
+    )
+
+
+def _active(job: Job) -> JobActiveError:
+    run = Run.objects.filter(job=job, state__in=ACTIVE_STATES).first()
+    told = {"run_id": str(run.id), "state": run.state, "held": run.held_code} if run is not None else {}
+    return JobActiveError(f"The job {job.name} already has a run that has not ended.", details=told)

@@ -1,0 +1,69 @@
+"""One pass of the scheduler (A1): guard, reaper, unanswered runs, claim, admission. Idempotent; many at once are fine.
+
+Owns the order alone. Each step is safe by its own transactions, so a pass that dies half-way is no different from
+one that began later.
+"""
+
+import datetime as dt
+from dataclasses import dataclass
+from typing import Final
+
+from jobs.admission import admit_waiting
+from jobs.claims import claim_due
+from jobs.pass_guard import PassStart, begin_pass, pass_wanted
+from jobs.reaper import reap
+from jobs.unanswered import ring_or_withdraw
+from repositories.services import inspections_sweep
+
+# A wish that came while a pass was on is answered at once, but a stream of wishes must not keep one task for ever.
+_MOST_ROUNDS: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class PassResult:
+    """What a pass did; `began` is False when there was nothing to do for it."""
+
+    began: bool = False
+    orphaned: int = 0
+    withdrawn: int = 0
+    rung_again: int = 0
+    queued: int = 0
+    coalesced: int = 0
+    flagged: int = 0
+    admitted: int = 0
+    held: int = 0
+
+
+def run_pass(*, now: dt.datetime | None = None) -> PassResult:
+    """Do one pass and return what it did; `now` replaces the database's time (tests, simulations).
+
+    Passes again while somebody asked for one in between, a few times at most.
+    """
+    result = PassResult()
+    for _ in range(_MOST_ROUNDS):
+        start = begin_pass(now)
+        if start is None:
+            break
+        result = _do(start)
+        if not pass_wanted():
+            break
+    return result
+
+
+def _do(start: PassStart) -> PassResult:
+    orphaned = reap(now=start.now, observed_since=start.observed_since)
+    inspections_sweep(now=start.now)
+    answered = ring_or_withdraw(now=start.now)
+    claimed = claim_due(now=start.now)
+    admitted = admit_waiting(now=start.now)
+    return PassResult(
+        began=True,
+        orphaned=orphaned,
+        withdrawn=answered.withdrawn,
+        rung_again=answered.rung_again,
+        queued=claimed.queued,
+        coalesced=claimed.coalesced,
+        flagged=claimed.flagged,
+        admitted=admitted.admitted,
+        held=admitted.held,
+    )

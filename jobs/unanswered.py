@@ -1,0 +1,51 @@
+"""Admitted runs that nobody started: rung once more after 30 s, withdrawn after 60 s (execution.md, section 2).
+
+Owns the two delays. A withdrawn run is waiting again: its slot and its places in the limits are free, and the next
+admission gives it a new fence, so that a message that comes late starts nothing.
+"""
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from django.db.models import F, Q
+
+from jobs import transitions
+from jobs.doorbell import Ring, ring_after_commit
+from jobs.models import Run
+from jobs.states import RunState
+
+RING_AGAIN_AFTER: Final = dt.timedelta(seconds=30)
+WITHDRAW_AFTER: Final = dt.timedelta(seconds=60)
+# A first ring that the broker did not take is made up by the next pass, not only after 30 s.
+RING_FIRST_AFTER: Final = dt.timedelta(seconds=5)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What a pass did about runs that nobody had started."""
+
+    withdrawn: int
+    rung_again: int
+
+
+def ring_or_withdraw(*, now: dt.datetime) -> Answered:
+    """Withdraw what waited too long for its worker, ring again for the rest."""
+    admitted = Run.objects.filter(state=RunState.QUEUED, admitted_at__isnull=False)
+    late = list(admitted.filter(admitted_at__lte=now - WITHDRAW_AFTER).values_list("id", "fence"))
+    withdrawn = sum(transitions.withdraw(run_id, fence, now=now) for run_id, fence in late if fence is not None)
+    due = admitted.filter(
+        Q(rings=0, admitted_at__lte=now - RING_FIRST_AFTER) | Q(rings=1, admitted_at__lte=now - RING_AGAIN_AFTER),
+        admitted_at__gt=now - WITHDRAW_AFTER,
+    ).order_by("admitted_at")
+    rows = due.values_list("id", "fence", "runner__name")
+    rings = [Ring(run_id, fence, group) for run_id, fence, group in rows if fence is not None]
+    ring_after_commit(rings, note_rung)
+    return Answered(withdrawn, len(rings))
+
+
+def note_rung(rings: Sequence[Ring]) -> None:
+    """Count a ring that went out, so that the next passes know whether to ring again."""
+    for one in rings:
+        Run.objects.filter(id=one.run_id, fence=one.fence, state=RunState.QUEUED).update(rings=F("rings") + 1)
