@@ -8,7 +8,7 @@ import contextlib
 from dataclasses import dataclass
 
 from repositories.engine.clock import SYSTEM_CLOCK
-from repositories.engine.errors import ConfigurationError, ObjectMissingError, RepositoryError, RetiredKeyError
+from repositories.engine.errors import ConfigurationError, IntegrityError, ObjectMissingError, RepositoryError
 from repositories.engine.format.collection import ControllerRecord
 from repositories.engine.format.kinds import ObjectKind, object_id_of
 from repositories.engine.format.records import decode, encode
@@ -57,8 +57,8 @@ def _records(store: ObjectStore) -> list[tuple[bytes, Controller]]:
     for name in store.names(ObjectKind.CONTROLLER):
         object_id = object_id_of(name)
         if object_id is not None:
-            # Another worker of the same control plane may remove a lower record meanwhile.
-            with contextlib.suppress(ObjectMissingError, RetiredKeyError):
+            # Another worker of the same control plane may remove a lower record meanwhile; a torn one never counted.
+            with contextlib.suppress(ObjectMissingError, IntegrityError):
                 payload = store.read(ObjectKind.CONTROLLER, object_id, name.split("/")[1])
                 record = decode(payload, ControllerRecord)
                 found.append((object_id, Controller(record.controller_id, record.epoch, record.highest_fence)))

@@ -4,7 +4,6 @@ Owns the Repository object that all operations work through. Outside the lower e
 ids, errors, limits, clock) is imported.
 """
 
-import contextlib
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -12,7 +11,7 @@ from dataclasses import dataclass, field
 from repositories.engine.chunking.cutter import Chunker, cutter
 from repositories.engine.clock import SYSTEM_CLOCK, Clock
 from repositories.engine.creation import CreateOptions, make_repository
-from repositories.engine.errors import ObjectMissingError, RetiredKeyError, UnsupportedFormatError
+from repositories.engine.errors import UnsupportedFormatError
 from repositories.engine.format.commits import CheckpointRecord, ManifestRecord
 from repositories.engine.format.config import Config
 from repositories.engine.format.kinds import ObjectKind, object_name
@@ -22,7 +21,7 @@ from repositories.engine.index.catalogue import Catalogue, build_index
 from repositories.engine.index.lookup import Location
 from repositories.engine.keys.keyring import Keyring
 from repositories.engine.keys.slots import Slot
-from repositories.engine.objects.store import ObjectStore, steadily
+from repositories.engine.objects.store import ObjectStore, WholeObjects, steadily
 from repositories.engine.opening import list_slots, unlock
 from repositories.engine.packs.reader import PackReader
 from repositories.engine.reader import ChunkReader
@@ -82,6 +81,7 @@ class Repository:
         self.catalogue = Catalogue(store)
         self.pack_reader = PackReader(store)
         self._manifests: dict[bytes, ManifestRecord] = {}
+        self._damaged: tuple[bytes, ...] = ()
         self._lock = threading.Lock()
 
     @property
@@ -97,7 +97,7 @@ class Repository:
     def backups(self) -> list[StoredManifest]:
         """Return the manifests that count (fence rule), oldest first by the time they were received.
 
-        Raises IntegrityError for one that is damaged in both copies: nothing is left out silently.
+        One that is damaged in both copies is left out, and named by `damaged_manifests`: show that beside the list.
         """
         sweep = read_newest_sweep(self.store)
         found = [
@@ -107,12 +107,16 @@ class Repository:
         ]
         return sorted(found, key=lambda each: (each.received_ns, each.name))
 
+    def damaged_manifests(self) -> list[str]:
+        """Return the names of manifests that the last `backups` could not read in either copy."""
+        return [object_name(ObjectKind.MANIFEST, manifest_id) for manifest_id in self._damaged]
+
     def checkpoints(self) -> list[StoredManifest]:
         """Return the checkpoints of unfinished backups, oldest first."""
-        found = [
-            _stored(ObjectKind.CHECKPOINT, checkpoint_id, decode(payload, CheckpointRecord))
-            for checkpoint_id, payload in steadily(lambda: self.store.read_all(ObjectKind.CHECKPOINT)).items()
-        ]
+        listed = steadily(
+            lambda: self.store.read_whole(ObjectKind.CHECKPOINT, {}, lambda payload: decode(payload, CheckpointRecord))
+        )
+        found = [_stored(ObjectKind.CHECKPOINT, object_id, record) for object_id, record in listed.found.items()]
         return sorted(found, key=lambda each: (each.received_ns, each.name))
 
     def reader(self) -> ChunkReader:
@@ -149,19 +153,14 @@ class Repository:
     def _read_manifests(self) -> dict[bytes, ManifestRecord]:
         """Return all manifests on the medium; each is read once in this object's life."""
         with self._lock:
-            known = self._manifests
-        found: dict[bytes, ManifestRecord] = {}
-        for manifest_id in self.store.ids(ObjectKind.MANIFEST):
-            record = known.get(manifest_id)
-            if record is not None:
-                found[manifest_id] = record
-                continue
-            # Gone means swept between listing and reading; a retired key's manifest does not count.
-            with contextlib.suppress(ObjectMissingError, RetiredKeyError):
-                found[manifest_id] = decode(self.store.read(ObjectKind.MANIFEST, manifest_id), ManifestRecord)
-        with self._lock:
-            self._manifests = found
-        return found
+            listed = steadily(self._list_manifests)
+            self._manifests, self._damaged = listed.found, listed.damaged
+            return listed.found
+
+    def _list_manifests(self) -> WholeObjects[ManifestRecord]:
+        return self.store.read_whole(
+            ObjectKind.MANIFEST, self._manifests, lambda payload: decode(payload, ManifestRecord)
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,16 +3,14 @@
 Owns keeping both in step with the medium. Never decides what is deleted.
 """
 
-import contextlib
 import threading
 from collections.abc import Callable, Mapping
 
-from repositories.engine.errors import RetiredKeyError
 from repositories.engine.format.kinds import ObjectKind
 from repositories.engine.format.records import decode
 from repositories.engine.index.lookup import ChunkIndex
 from repositories.engine.index.segments import SegmentRecord, live_segments
-from repositories.engine.objects.store import ObjectStore, steadily
+from repositories.engine.objects.store import ObjectStore, WholeObjects, steadily
 
 AcceptsSegment = Callable[[bytes, int], bool]
 
@@ -23,13 +21,18 @@ class Catalogue:
     def __init__(self, store: ObjectStore) -> None:
         self._store = store
         self._segments: dict[bytes, SegmentRecord] = {}
+        self._damaged: tuple[bytes, ...] = ()
         self._lock = threading.Lock()
 
     def live(self, accepts: AcceptsSegment) -> dict[bytes, SegmentRecord]:
-        """List the medium and return its live segments. Raises if one that is listed cannot be read."""
+        """List the medium and return its live segments; `damaged` then tells which could not be read.
+
+        What a damaged segment listed is not found: a writer stores it again, a reader reports it missing.
+        """
         with self._lock:
             # A prune that ran meanwhile has replaced what vanished; the second look sees its segment.
-            self._segments = steadily(self._read_listed)
+            listed = steadily(self._read_listed)
+            self._segments, self._damaged = listed.found, listed.damaged
             accepted = {each: record for each, record in self._segments.items() if accepts(each, record.fence)}
         return live_segments(accepted)
 
@@ -38,16 +41,12 @@ class Catalogue:
         with self._lock:
             self._segments[segment_id] = record
 
-    def _read_listed(self) -> dict[bytes, SegmentRecord]:
-        segments: dict[bytes, SegmentRecord] = {}
-        for segment_id in self._store.ids(ObjectKind.INDEX):
-            known = self._segments.get(segment_id)
-            if known is not None:
-                segments[segment_id] = known
-                continue
-            with contextlib.suppress(RetiredKeyError):
-                segments[segment_id] = decode(self._store.read(ObjectKind.INDEX, segment_id), SegmentRecord)
-        return segments
+    def damaged(self) -> tuple[bytes, ...]:
+        """Return the ids of segments that the last listing could not read in any copy."""
+        return self._damaged
+
+    def _read_listed(self) -> WholeObjects[SegmentRecord]:
+        return self._store.read_whole(ObjectKind.INDEX, self._segments, lambda payload: decode(payload, SegmentRecord))
 
 
 def build_index(

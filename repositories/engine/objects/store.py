@@ -7,13 +7,13 @@ import contextlib
 import hmac
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import blake3
 
 from repositories.engine.codec.envelopes import SealingKey, new_header, open_record, seal_record
 from repositories.engine.codec.sealing import ObjectSeal, derive_seal
-from repositories.engine.errors import ObjectMissingError, RetiredKeyError
+from repositories.engine.errors import IntegrityError, ObjectMissingError, RetiredKeyError, UnsupportedFormatError
 from repositories.engine.format.headers import ObjectHeader, parse_object_header
 from repositories.engine.format.kinds import ObjectKind, object_id_of, object_name
 from repositories.engine.ids import Randomness, new_object_id
@@ -22,6 +22,14 @@ from repositories.engine.objects.pairs import delete_all, list_names, put_all, r
 from repositories.engine.storage.base import Storage
 
 _T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class WholeObjects(Generic[_T]):
+    """Parsed objects by id, and the ids of those that no copy of could be read."""
+
+    found: dict[bytes, _T]
+    damaged: tuple[bytes, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +111,26 @@ class ObjectStore:
             with contextlib.suppress(RetiredKeyError):
                 found[object_id] = self.read(kind, object_id)
         return found
+
+    def read_whole(self, kind: ObjectKind, known: Mapping[bytes, _T], parse: Callable[[bytes], _T]) -> WholeObjects[_T]:
+        """Return the parsed objects of a kind that count, and the ids of those that are damaged in every copy.
+
+        What is in `known` is not read again. An object that was torn when it was put (a power cut on a medium that
+        does not keep its promises) must not make all others unreadable; check reports it.
+        """
+        found: dict[bytes, _T] = {}
+        damaged: list[bytes] = []
+        for object_id in self.ids(kind):
+            if object_id in known:
+                found[object_id] = known[object_id]
+                continue
+            try:
+                found[object_id] = parse(self.read(kind, object_id))
+            except RetiredKeyError:
+                continue
+            except (IntegrityError, UnsupportedFormatError):
+                damaged.append(object_id)
+        return WholeObjects(found, tuple(damaged))
 
     def _require_accepted(self, kind: ObjectKind, object_id: bytes, data: bytes) -> None:
         """Refuse what an older epoch's key sealed after the rotation, unless the inventory names these bytes.

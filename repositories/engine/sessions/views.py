@@ -46,10 +46,10 @@ def _newest_sweep(store: ObjectStore) -> SweepRecord | None:
 
 
 def read_damage(store: ObjectStore) -> dict[bytes, frozenset[bytes]]:
-    """Return known damage: pack id → chunk ids, an empty set for a whole pack."""
+    """Return known damage: pack id → chunk ids, an empty set for a whole pack. Unreadable records tell nothing."""
     damage: dict[bytes, frozenset[bytes]] = {}
-    for payload in steadily(lambda: store.read_all(ObjectKind.DAMAGE)).values():
-        record = decode(payload, DamageRecord)
+    listed = steadily(lambda: store.read_whole(ObjectKind.DAMAGE, {}, lambda payload: decode(payload, DamageRecord)))
+    for record in listed.found.values():
         named = frozenset(
             record.chunks[at : at + CHUNK_ID_LENGTH] for at in range(0, len(record.chunks), CHUNK_ID_LENGTH)
         )
