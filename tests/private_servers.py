@@ -54,6 +54,9 @@ def session_directory(clone: Path = CLONE) -> Iterator[Path]:
         fcntl.flock(gate, fcntl.LOCK_EX)
         _remove_abandoned(place)
         directory = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=place))
+        if account.switched:
+            os.chown(directory, 0, account.gid)
+            directory.chmod(0o710)
         lock = (directory / "lock").open("wb")
         fcntl.flock(lock, fcntl.LOCK_EX)
     try:

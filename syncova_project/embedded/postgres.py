@@ -46,8 +46,9 @@ max_parallel_workers_per_gather = 0
 include_if_exists 'local.conf'
 """
 _HBA = "# Written by `up` at every start: a password for everyone, no network.\nlocal all all scram-sha-256\n"
-# Tests and the demo throw their cluster away, so they need not wait for the disk.
-THROWAWAY = "fsync = off\nsynchronous_commit = off\nfull_page_writes = off\n"
+# Tests and the demo throw their cluster away, so they need not wait for the disk; a killed server still keeps what
+# it committed.
+THROWAWAY = "fsync = off\nfull_page_writes = off\n"
 
 
 @dataclass(frozen=True, slots=True)
