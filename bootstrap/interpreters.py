@@ -11,7 +11,7 @@ from bootstrap.failures import BootstrapError
 
 OLDEST = (3, 11)
 NEWEST = (3, 14)  # the last version that every pinned package has a wheel for
-PROBE_SECONDS = 10
+PROBE_SECONDS = 5
 PLATFORMS = "Linux with glibc 2.28 or newer on x86-64 and arm64, macOS on arm64"
 PACKAGES_FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "python-packages.txt")
 _NAME = re.compile(r"^python(3(\.\d+)?)?$")

@@ -69,8 +69,9 @@ def install(python: str, lock: str, source: Source, log: str) -> None:
     options = ["--quiet", "--no-deps", "--no-compile", "--no-user", "--no-warn-script-location"]
     command = [python, "-I", "-m", "pip", "install", *_pinned(lock), *options, *source.options()]
     _run(command, log)
-    # Both cores, and in one go: pip would compile file by file. Failing here costs a slow start only.
-    compile_all = [python, "-I", "-m", "compileall", "-q", "-j", "0", os.path.dirname(os.path.dirname(python))]
+    # On all cores: pip would compile one file after the other. Failing here costs a slow start only. Pip runs rarely.
+    place = os.path.join(os.path.dirname(os.path.dirname(python)), "lib")
+    compile_all = [python, "-I", "-m", "compileall", "-q", "-j", "0", "-x", "/site-packages/pip/", place]
     subprocess.call(compile_all, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
@@ -136,6 +137,6 @@ def explain(output: str) -> str:
             package
         )
     if missing:
-        return "cannot install: {} is not in the index or wheels directory used".format(package)
+        return "cannot install: {} is not in the index or wheels directory used, or it was not reached".format(package)
     lines = [line.strip() for line in output.splitlines() if line.strip().startswith("ERROR")]
     return "cannot install: {}".format(lines[-1] if lines else "pip failed")

@@ -1,0 +1,90 @@
+"""The command line of ./syncova itself: names, help, version, and what the developers' commands run in."""
+
+import re
+
+import pytest
+
+from bootstrap import commands
+from tests.bootstrap.trial import SOURCE, Trial
+
+FIXED = "demo up down status logs test lint bench shell manage ctl repo agent migrate check wheels"
+
+
+def test_help_needs_no_environment_and_names_every_command(trial: Trial) -> None:
+    done = trial.run("--help")
+    assert done.returncode == 0
+    assert [name for name in FIXED.split() if f"\n  {name} " not in done.stdout] == []
+    assert "examples:" in done.stdout
+    assert not (trial.clone / ".venv").exists()
+
+
+def test_no_command_shows_the_help_and_is_an_error(trial: Trial) -> None:
+    done = trial.run()
+    assert (done.returncode, done.stdout) == (2, trial.run("-h").stdout)
+
+
+def test_version_is_the_projects(trial: Trial) -> None:
+    version = re.findall(r'^version = "(.+)"$', (SOURCE / "pyproject.toml").read_text(), re.MULTILINE)
+    assert trial.run("--version").stdout == f"syncova {version[0]}\n"
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("demp", "did you mean demo?"),
+        ("rep", "did you mean repo?"),
+        ("wheel", "did you mean wheels?"),
+        ("xyzzy", "--help"),
+    ],
+)
+def test_an_unknown_command_names_the_nearest(trial: Trial, typed: str, said: str) -> None:
+    done = trial.run(typed)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"syncova: unknown command '{typed}'")
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("arguments", [("--what",), ("wheels",), ("wheels", "a", "b"), ("wheels", "d", "--layer", "x")])
+def test_wrong_arguments_are_usage_errors(trial: Trial, arguments: tuple[str, ...]) -> None:
+    assert trial.run(*arguments).returncode == 2
+
+
+def test_each_command_installs_only_what_it_needs() -> None:
+    needs = {command.name: command.layer for command in commands.COMMANDS}
+    assert {needs["repo"], needs["agent"], needs["check"]} == {"base"}
+    assert {needs["up"], needs["demo"]} == {"embedded"}
+    assert {needs["test"], needs["lint"]} == {"dev"}
+
+
+def test_the_programs_of_the_commands_exist() -> None:
+    for command in commands.COMMANDS:
+        flag, name = (*command.program, "")[:2]
+        place = SOURCE / (name.replace(".", "/") if flag == "-m" else flag.format(clone=SOURCE))
+        inside = [place / "__main__.py", place.with_suffix(".py"), place]
+        assert name == "pytest" or any(each.is_file() for each in inside), command.name
+
+
+def test_tests_run_in_the_clone_and_know_no_server_of_the_environment(trial: Trial, tmp_path) -> None:
+    """Design, section 4: `test` never touches servers that the environment names."""
+    told = trial.told(
+        "bench",
+        cwd=tmp_path,
+        SYNCOVA_DATABASE_URL="postgresql://real/production",
+        SYNCOVA_BROKER_URL_FILE="/etc/broker",
+        DJANGO_SETTINGS_MODULE="other",
+        SYNCOVA_SERVICE_USER="backup",
+        TMPDIR="/tmp",
+    )
+    variables = told["environment"]
+    names = {name for name in variables if name.startswith(("SYNCOVA_", "DJANGO_"))}
+    assert names == {"SYNCOVA_SERVICE_USER"}
+    assert told["cwd"] == str(trial.clone)
+    for name in ("TMPDIR", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
+        assert variables[name].startswith(f"{trial.clone}/.syncova-test/")
+
+
+def test_the_product_is_not_run_in_that_sandbox(trial: Trial) -> None:
+    told = trial.told("manage", SYNCOVA_DATABASE_URL="postgresql://mine", TMPDIR="/var/tmp")
+    assert told["environment"]["SYNCOVA_DATABASE_URL"] == "postgresql://mine"
+    assert told["environment"]["TMPDIR"] == "/var/tmp"
