@@ -21,7 +21,8 @@ from django.http import Http404
 from rest_framework import exceptions as rest
 
 from syncova_project.access.origin import current_origin
-from syncova_project.errors import SyncovaError
+from syncova_project.errors import SyncovaError, ValidationFailedError
+from syncova_project.log import single_line
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +39,12 @@ class ErrorAnswer:
 
     def body(self) -> dict[str, object]:
         """Return the JSON body."""
-        error = {"code": self.code, "message": self.message, "hint": self.hint, "details": dict(self.details)}
+        error = {
+            "code": self.code,
+            "message": single_line(self.message),
+            "hint": single_line(self.hint),
+            "details": {single_line(name): _harmless(value) for name, value in self.details.items()},
+        }
         return {"error": error}
 
 
@@ -81,7 +87,7 @@ KNOWN: tuple[tuple[type[Exception] | tuple[type[Exception], ...], ErrorAnswer], 
 def answer_to(error: Exception) -> ErrorAnswer:
     """Return what to answer to any exception; logs it with its trace if it is not one that a client can cause."""
     if isinstance(error, SyncovaError) and error.status < 500:
-        return ErrorAnswer(error.status, error.code, error.message, error.hint, error.details)
+        return ErrorAnswer(error.status, error.code, error.message, error.hint, _details_of(error))
     if isinstance(error, rest.ValidationError):
         details = flat_details(error.detail)
         names = ", ".join(name for name in details if name != "body")
@@ -109,11 +115,11 @@ def internal() -> ErrorAnswer:
 
 
 def flat_details(detail: object, name: str = "") -> dict[str, list[str]]:
-    """Map each field's name (`sources[0].path`) to its sentences, from DRF's nested lists and dictionaries."""
+    """Map each field's name (`sources.0.path`) to its sentences, from DRF's nested lists and dictionaries."""
     if isinstance(detail, Mapping):
         parts = ((_joined(name, str(key)), value) for key, value in detail.items())
     elif isinstance(detail, list) and any(isinstance(item, Mapping | list) for item in detail):
-        parts = ((f"{name}[{position}]", item) for position, item in enumerate(detail) if item)
+        parts = ((_joined(name, str(position)), item) for position, item in enumerate(detail) if item)
     else:
         return {name or "body": [str(item) for item in (detail if isinstance(detail, list) else [detail])]}
     found: dict[str, list[str]] = {}
@@ -121,6 +127,20 @@ def flat_details(detail: object, name: str = "") -> dict[str, list[str]]:
         for key, sentences in flat_details(value, part).items():
             found.setdefault(key, []).extend(sentences)
     return found
+
+
+def _details_of(error: SyncovaError) -> Mapping[str, object]:
+    """A refused field has a list of sentences, whether one check refused it or several."""
+    if not isinstance(error, ValidationFailedError):
+        return error.details
+    return {name: [value] if isinstance(value, str) else value for name, value in error.details.items()}
+
+
+def _harmless(value: object) -> object:
+    """Messages quote names that a client or a disk chose; an unpaired surrogate could not even be sent."""
+    if isinstance(value, str):
+        return single_line(value)
+    return [_harmless(each) for each in value] if isinstance(value, list) else value
 
 
 def _joined(name: str, key: str) -> str:

@@ -15,4 +15,5 @@ urlpatterns = [
     path("health/ready", health.ready, name="health-ready"),
     path("admin/", admin.site.urls),
     path("api/v1/", include("repositories.urls")),
+    path("api/v1/", include("jobs.urls")),
 ]

@@ -20,6 +20,7 @@ from jobs.services.runners import group_runner, source_rows
 from jobs.states import CancelOrigin, DecisionOutcome, RunState, ScheduleState
 from repositories.models import Repository
 from repositories.selectors import accepts_backups
+from syncova_project.access.services import audit_record
 from syncova_project.errors import ValidationFailedError
 
 
@@ -45,6 +46,7 @@ def job_create(new: NewJob, *, actor: str, now: dt.datetime) -> Job:
         )
         _insert_schedules(job, plans, actor, now)
         write_revision(job, actor, now=now)
+        _audit(job, "job.create", actor, now)
     return job
 
 
@@ -56,6 +58,7 @@ def job_pause(*, job_id: uuid.UUID, actor: str, now: dt.datetime) -> Job:
             job.paused_at = job.updated_at = now
             job.save(update_fields=["paused_at", "updated_at"])
             _tell_schedules(job, "paused", actor, now)
+            _audit(job, "job.pause", actor, now)
         _cancel(job, (RunState.QUEUED,), CancelOrigin.JOB_PAUSED, actor, now)
     return job
 
@@ -70,6 +73,7 @@ def job_resume(*, job_id: uuid.UUID, actor: str, now: dt.datetime) -> Job:
             for schedule in _lock_schedules(job):
                 _plan_anew(schedule, now)
             _tell_schedules(job, "resumed", actor, now)
+            _audit(job, "job.resume", actor, now)
     request_pass()
     return job
 
@@ -89,6 +93,7 @@ def job_delete(*, job_id: uuid.UUID, actor: str, now: dt.datetime) -> Job:
         job.save(update_fields=["deleted_at", "updated_at"])
         Schedule.objects.filter(job=job, deleted_at__isnull=True).update(deleted_at=now, next_at=None)
         _cancel(job, (RunState.QUEUED, RunState.RUNNING), CancelOrigin.JOB_DELETED, actor, now)
+        _audit(job, "job.delete", actor, now)
     return job
 
 
@@ -193,6 +198,10 @@ def _refuse_needed(job: Job) -> None:
 def _tell_schedules(job: Job, code: str, actor: str, now: dt.datetime) -> None:
     kept = Schedule.objects.filter(job=job, deleted_at__isnull=True)
     ScheduleEvent.objects.bulk_create(ScheduleEvent(schedule=one, at=now, code=code, actor=actor) for one in kept)
+
+
+def _audit(job: Job, action: str, actor: str, now: dt.datetime) -> None:
+    audit_record(actor=actor, action=action, subject_type="job", subject_id=job.id, now=now, details={"name": job.name})
 
 
 def _cancel(job: Job, states: Sequence[RunState], origin: CancelOrigin, actor: str, now: dt.datetime) -> None:

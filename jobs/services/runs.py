@@ -26,6 +26,7 @@ from jobs.services.runners import group_runner
 from jobs.states import ACTIVE_STATES, CancelOrigin, Priority, RunKind, Trigger
 from jobs.successors import NewRun
 from repositories.models import Repository, RepositoryState
+from syncova_project.access.services import audit_record
 
 # What can be asked for without a job.
 OPERATIONS: Final = (RunKind.RESTORE, RunKind.CHECK, RunKind.DRILL, RunKind.PRUNE, RunKind.FORGET, RunKind.COPY)
@@ -48,6 +49,7 @@ def run_request(*, job_id: uuid.UUID, actor: str, now: dt.datetime) -> Run:
         run = transitions.enqueue(_requested(job, actor, now), now=now)
         if run is None:
             raise _active(job)
+        _audit(run, "run.request", actor, now, {"job": str(job.id)})
         request_pass()
     return run
 
@@ -71,6 +73,7 @@ def operation_request(
             raise UpkeepActiveError(
                 f"The repository {repository.name} already has an active {kind} run.", hint="Wait for its end."
             )
+        _audit(run, "run.request", actor, now, {"kind": str(kind), "repository": str(repository.id)})
         request_pass()
     return run
 
@@ -80,13 +83,19 @@ def run_cancel(*, run_id: uuid.UUID, actor: str, now: dt.datetime) -> Run:
 
     Raises RunNotFoundError, or RunFinishedError: an end is final.
     """
-    state = transitions.request_cancel(run_id, CancelOrigin.USER, actor, now=now)
-    run = Run.objects.filter(id=run_id).first()
-    if run is None:
-        raise RunNotFoundError("There is no such run.")
-    if state is None:
-        raise RunFinishedError(f"The run has already ended as {run.state}.", details={"state": run.state})
+    with transaction.atomic():
+        state = transitions.request_cancel(run_id, CancelOrigin.USER, actor, now=now)
+        run = Run.objects.filter(id=run_id).first()
+        if run is None:
+            raise RunNotFoundError("There is no such run.")
+        if state is None:
+            raise RunFinishedError(f"The run has already ended as {run.state}.", details={"state": run.state})
+        _audit(run, "run.cancel", actor, now, {})
     return run
+
+
+def _audit(run: Run, action: str, actor: str, now: dt.datetime, details: Mapping[str, object]) -> None:
+    audit_record(actor=actor, action=action, subject_type="run", subject_id=run.id, now=now, details=details)
 
 
 def _requested(job: Job, actor: str, now: dt.datetime) -> NewRun:

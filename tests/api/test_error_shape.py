@@ -152,7 +152,7 @@ def test_an_error_of_the_domain_keeps_code_hint_and_details() -> None:
 def test_nested_details_become_names_of_fields() -> None:
     detail: Any = {"sources": [{}, {"path": ["Bad."]}], "schedule": {"time": ["Bad."]}, "non_field_errors": ["Both."]}
     assert flat_details(serializers.ValidationError(detail).detail) == {
-        "sources[1].path": ["Bad."],
+        "sources.1.path": ["Bad."],
         "schedule.time": ["Bad."],
         "body": ["Both."],
     }

@@ -1,0 +1,94 @@
+"""What lists and pages of jobs and runs load with their rows, so that no row costs a query of its own.
+
+Owns prefetching and filtering for the API. Which rows are visible at all is jobs.selectors'.
+"""
+
+import uuid
+from collections.abc import Mapping
+from typing import Any, Final
+
+from django.db.models import Prefetch, Q, QuerySet
+from django.db.models.functions import Lower
+
+from jobs.errors import JobNotFoundError
+from jobs.models import Job, JobSource, Run, Schedule
+from jobs.selectors import jobs_visible, runs_visible
+from jobs.sentences import held_sentence
+from jobs.states import ACTIVE_STATES
+from syncova_project.paging import Ordering
+
+JOB_ORDERINGS: Final[Mapping[str, Ordering]] = {
+    "name": Ordering("name", "name_key"),
+    "-name": Ordering("-name", "name_key", descending=True),
+    "created_at": Ordering("created_at"),
+    "-created_at": Ordering("-created_at", descending=True),
+}
+RUN_ORDERINGS: Final[Mapping[str, Ordering]] = {
+    "created_at": Ordering("created_at"),
+    "-created_at": Ordering("-created_at", descending=True),
+}
+
+
+class HeldSentences:
+    """Why runs wait, in words, for one answer: runs held by the same thing share one count."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[object, ...], str] = {}
+
+    def of(self, run: Run) -> str:
+        """Return the sentence of one run, "" when it does not wait."""
+        key = (run.state, run.held_code, run.held_subject, run.repository_id, run.runner_id)
+        if key not in self._known:
+            self._known[key] = held_sentence(run)
+        return self._known[key]
+
+
+def jobs_listed() -> QuerySet[Job]:
+    """Return visible jobs with their sources, schedules and active run: four queries whatever their number."""
+    sources = JobSource.objects.select_related("source").order_by("position")
+    schedules = Schedule.objects.filter(deleted_at__isnull=True).order_by("id")
+    active = Run.objects.filter(state__in=ACTIVE_STATES).select_related("repository").order_by("id")
+    return (
+        jobs_visible()
+        .annotate(name_key=Lower("name"))
+        .prefetch_related(
+            Prefetch("job_sources", queryset=sources, to_attr="listed_sources"),
+            Prefetch("schedules", queryset=schedules, to_attr="listed_schedules"),
+            Prefetch("runs", queryset=active, to_attr="listed_runs"),
+        )
+    )
+
+
+def job_listed(job_id: uuid.UUID) -> Job:
+    """Return one visible job with all that its page shows; raises JobNotFoundError."""
+    job = jobs_listed().filter(id=job_id).first()
+    if job is None:
+        raise JobNotFoundError("There is no such job.", details={"job": str(job_id)})
+    return job
+
+
+def jobs_matching(filters: Mapping[str, Any]) -> QuerySet[Job]:
+    """Return the jobs that all given filters take (serializers.JobFilter has their names)."""
+    conditions = {
+        "active": Q(paused_at__isnull=True),
+        "paused": Q(paused_at__isnull=False),
+    }
+    matching = jobs_listed()
+    if "status" in filters:
+        matching = matching.filter(conditions[filters["status"]])
+    if "search" in filters:
+        matching = matching.filter(name__icontains=filters["search"])
+    exact = {"repository": "repository_id", "priority": "priority", "last_state": "last_state"}
+    return matching.filter(**{column: filters[name] for name, column in exact.items() if name in filters})
+
+
+def runs_matching(filters: Mapping[str, Any]) -> QuerySet[Run]:
+    """Return the runs that all given filters take (serializers.RunFilter has their names)."""
+    matching = runs_visible()
+    if "search" in filters:
+        text = filters["search"]
+        matching = matching.filter(
+            Q(job__name__icontains=text) | Q(error_code__icontains=text) | Q(error_message__icontains=text)
+        )
+    exact = {"status": "state", "repository": "repository_id", "job": "job_id", "kind": "kind"}
+    return matching.filter(**{column: filters[name] for name, column in exact.items() if name in filters})

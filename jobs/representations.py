@@ -1,0 +1,210 @@
+"""JSON of jobs and runs as the API shows them.
+
+Owns names and forms of the fields. Reads what jobs.listing loaded with the rows, so that no row costs a query.
+Times are UTC; a path is shown text, with `path_base64` beside it only where that is not the exact name.
+"""
+
+from typing import Any
+
+from jobs.listing import HeldSentences
+from jobs.models import Job, JobSource, Run, RunEvent, Schedule, TaskRun
+from jobs.run_log import LogLine
+from jobs.selectors import delay_seconds, phase, postponed_seconds, schedule_sentence
+from jobs.sentences import reason_sentence
+from jobs.states import RunState
+from repositories.engine.display import path_fields
+from syncova_project.instants import instant
+
+FIGURES = ("files", "skipped", "warnings", "logical_bytes", "bytes_read", "bytes_stored")
+TASK_FIGURES = (*FIGURES, "directories", "links", "others", "notes", "new_chunks")
+
+
+def job_json(job: Any, sentences: HeldSentences) -> dict[str, Any]:
+    """Return a job that jobs.listing loaded (Any, since the loaded lists are attributes that no type knows)."""
+    schedules = [_schedule_json(schedule) for schedule in job.listed_schedules]
+    return {
+        "id": str(job.id),
+        "name": job.name,
+        "status": "active" if job.paused_at is None else "paused",
+        "paused_at": instant(job.paused_at),
+        "repository": {"id": str(job.repository_id), "name": job.repository.name},
+        "worker_group": job.runner.name,
+        "sources": [_source_json(place) for place in job.listed_sources],
+        "schedules": schedules,
+        "schedule_description": "; ".join(str(one["description"]) for one in schedules) or "by hand only",
+        "next_run_at": instant(job.next_run_at),
+        "priority": job.priority,
+        "bandwidth_limit_bps": job.bandwidth_limit_bps,
+        "strict": job.strict,
+        "max_attempts": job.max_attempts,
+        "rpo_seconds": job.rpo_seconds,
+        "max_runtime_seconds": job.max_runtime_seconds,
+        "revision": job.revision_number,
+        "created_at": instant(job.created_at),
+        "updated_at": instant(job.updated_at),
+        "active_run": next((_active_json(run, sentences) for run in job.listed_runs), None),
+        "last_run": _last_json(job),
+        "last_succeeded_at": instant(job.last_succeeded_at),
+    }
+
+
+def run_json(run: Run, sentences: HeldSentences) -> dict[str, Any]:
+    """Return a run as lists show it."""
+    return {
+        "id": str(run.id),
+        "kind": run.kind,
+        "state": run.state,
+        "phase": phase(run),
+        "job": {"id": str(run.job_id), "name": run.job.name} if run.job else None,
+        "repository": {"id": str(run.repository_id), "name": run.repository.name},
+        "worker_group": run.runner.name,
+        "trigger": run.trigger,
+        "requested_by": run.requested_by,
+        "attempt": run.attempt,
+        "priority": run.priority,
+        "root_run": _id(run.root_run_id),
+        "origin_run": _id(run.origin_run_id),
+        **_times(run),
+        "held": _held_json(run, sentences),
+        "cancel": _cancel_json(run),
+        "reason": reason_sentence(run),
+        "reason_code": run.reason_code,
+        "failure": _failure_json(run),
+        **{name: getattr(run, name) for name in FIGURES},
+    }
+
+
+def run_page_json(run: Run, tasks: list[TaskRun], sentences: HeldSentences) -> dict[str, Any]:
+    """Return a run with its revision, progress and sources."""
+    return {
+        **run_json(run, sentences),
+        "revision": run.revision.number if run.revision else None,
+        "worker": run.worker,
+        "heartbeat_at": instant(run.heartbeat_at),
+        "progress": run.progress,
+        "progress_at": instant(run.progress_at),
+        "log_truncated": run.log_truncated,
+        "sources": [_task_json(task) for task in tasks],
+    }
+
+
+def event_json(event: RunEvent) -> dict[str, Any]:
+    """Return one move of a run; `number` is what `after` takes."""
+    return {
+        "number": event.pk,
+        "at": instant(event.at),
+        "code": event.code,
+        "from": event.from_state or None,
+        "to": event.to_state or None,
+        "fence": event.fence,
+        "actor": event.actor or None,
+        "parameters": event.parameters,
+    }
+
+
+def log_json(number: int, line: LogLine) -> dict[str, Any]:
+    """Return one line of a run's log; `number` is what `after` takes."""
+    return {"number": number, "at": instant(line.at), "level": line.level, "message": line.message}
+
+
+def _source_json(place: JobSource) -> dict[str, Any]:
+    source = place.source
+    return {
+        "id": str(source.id),
+        "type": source.type,
+        **path_fields(bytes(source.normalised_id)),
+        "exclude_patterns": place.excludes,
+    }
+
+
+def _schedule_json(schedule: Schedule) -> dict[str, Any]:
+    return {
+        "id": str(schedule.id),
+        **schedule.definition,
+        "description": schedule_sentence(schedule),
+        "next_run_at": instant(schedule.next_at),
+        "missed": schedule.missed,
+        "state": schedule.state,
+    }
+
+
+def _active_json(run: Run, sentences: HeldSentences) -> dict[str, Any]:
+    return {
+        "id": str(run.id),
+        "state": run.state,
+        "phase": phase(run),
+        "since": instant(run.started_at or run.created_at),
+        "held": _held_json(run, sentences),
+    }
+
+
+def _last_json(job: Job) -> dict[str, Any] | None:
+    if job.last_run_id is None:
+        return None
+    return {"id": str(job.last_run_id), "state": job.last_state, "finished_at": instant(job.last_finished_at)}
+
+
+def _times(run: Run) -> dict[str, Any]:
+    return {
+        "created_at": instant(run.created_at),
+        "scheduled_for": instant(run.scheduled_for),
+        "not_before": instant(run.not_before),
+        "admitted_at": instant(run.admitted_at),
+        "started_at": instant(run.started_at),
+        "finished_at": instant(run.finished_at),
+        "delay_seconds": delay_seconds(run),
+        "postponed_seconds": postponed_seconds(run),
+    }
+
+
+def _held_json(run: Run, sentences: HeldSentences) -> dict[str, Any] | None:
+    if run.state != RunState.QUEUED or not run.held_code:
+        return None
+    return {
+        "code": run.held_code,
+        "subject": run.held_subject,
+        "since": instant(run.held_since),
+        "sentence": sentences.of(run),
+    }
+
+
+def _cancel_json(run: Run) -> dict[str, Any] | None:
+    if run.cancel_requested_at is None:
+        return None
+    return {
+        "requested_at": instant(run.cancel_requested_at),
+        "origin": run.cancel_origin,
+        "by": run.cancelled_by or None,
+    }
+
+
+def _failure_json(run: Run | TaskRun) -> dict[str, Any] | None:
+    if not run.failure_class:
+        return None
+    return {
+        "class": run.failure_class,
+        "code": run.error_code,
+        "message": run.error_message,
+        "hint": run.error_hint,
+    }
+
+
+def _task_json(task: TaskRun) -> dict[str, Any]:
+    return {
+        "id": str(task.id),
+        "source": {"id": str(task.source_id), **path_fields(bytes(task.source.normalised_id))},
+        "state": task.state,
+        "mode": task.mode or None,
+        "backup_id": task.backup_id or None,
+        "parent_backup_id": task.parent_backup_id or None,
+        "manifest_id": task.manifest_id or None,
+        "started_at": instant(task.started_at),
+        "finished_at": instant(task.finished_at),
+        "failure": _failure_json(task),
+        "problems": task.problems,
+        **{name: getattr(task, name) for name in TASK_FIGURES},
+    }
+
+
+def _id(value: object) -> str | None:
+    return str(value) if value else None

@@ -1,0 +1,90 @@
+"""The API of runs: parse, call, serialize (E1, E2, E4). Decides nothing."""
+
+import itertools
+import uuid
+from collections.abc import Mapping
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from jobs.database_time import database_now
+from jobs.listing import RUN_ORDERINGS, HeldSentences, runs_matching
+from jobs.representations import event_json, log_json, run_json, run_page_json
+from jobs.run_log import read
+from jobs.selectors import events_of, run_get, task_runs_of
+from jobs.serializers import NoBody, PositionFilter, RunFilter
+from jobs.services import run_cancel
+from syncova_project.access.scopes import Scope
+from syncova_project.paging import PageRequest, read_page
+from syncova_project.rest import ApiView, actor_of, read_input
+
+READ = (Scope.JOBS_READ, Scope.RUNS_READ)
+
+
+def runs_page(request: Request, fixed: Mapping[str, object]) -> Response:
+    """Return one page of runs by the request's filters; `fixed` ones cannot be given by the client."""
+    filters = {**read_input(RunFilter, request.query_params), **fixed}
+    cursor, limit, ordering = filters.pop("cursor"), filters.pop("limit"), filters.pop("ordering")
+    page = read_page(runs_matching(filters), PageRequest(RUN_ORDERINGS[ordering], filters, cursor, limit))
+    sentences = HeldSentences()
+    return Response({"runs": [run_json(run, sentences) for run in page.rows], "next_cursor": page.next_cursor})
+
+
+class RunsView(ApiView):
+    """GET lists runs of every kind, newest first."""
+
+    scopes = {"GET": READ}
+
+    def get(self, request: Request) -> Response:
+        """Return one page of runs."""
+        return runs_page(request, {})
+
+
+class RunView(ApiView):
+    """GET shows one run with its sources."""
+
+    scopes = {"GET": READ}
+
+    def get(self, request: Request, run_id: uuid.UUID) -> Response:
+        """Return the run, or 404."""
+        run = run_get(run_id)
+        return Response(run_page_json(run, list(task_runs_of(run)), HeldSentences()))
+
+
+class RunCancelView(ApiView):
+    """POST asks a run to end: 202, since a running one ends when its worker has seen it (E2)."""
+
+    scopes = {"POST": (Scope.JOBS_RUN,)}
+
+    def post(self, request: Request, run_id: uuid.UUID) -> Response:
+        """Return the run; 409 when it has ended. Repeating it is harmless."""
+        read_input(NoBody, request.data)
+        run_cancel(run_id=run_id, actor=actor_of(request), now=database_now())
+        return Response(run_json(run_get(run_id), HeldSentences()), status=202)
+
+
+class RunEventsView(ApiView):
+    """GET lists what happened to a run, oldest first."""
+
+    scopes = {"GET": READ}
+
+    def get(self, request: Request, run_id: uuid.UUID) -> Response:
+        """Return up to `limit` events; a run has few, so they come in one piece as a rule."""
+        position = read_input(PositionFilter, request.query_params)
+        events = events_of(run_get(run_id)).filter(id__gt=position["after"])[: position["limit"]]
+        return Response({"events": [event_json(event) for event in events]})
+
+
+class RunLogView(ApiView):
+    """GET reads a run's log, oldest line first."""
+
+    scopes = {"GET": READ}
+
+    def get(self, request: Request, run_id: uuid.UUID) -> Response:
+        """Return up to `limit` lines after the given one."""
+        position = read_input(PositionFilter, request.query_params)
+        run = run_get(run_id)
+        numbered = enumerate(read(run.id), start=1)
+        chosen = itertools.islice(numbered, position["after"], position["after"] + position["limit"])
+        lines = [log_json(number, line) for number, line in chosen]
+        return Response({"lines": lines, "truncated": run.log_truncated})

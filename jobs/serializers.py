@@ -1,0 +1,137 @@
+"""Bodies and query parameters of the jobs and runs API: names, forms and bounds.
+
+Owns what may be sent in. Rules over several rows, and of what schedules mean, live in services and jobs.calendar.
+"""
+
+import base64
+import binascii
+from typing import Any, ClassVar
+
+from rest_framework import serializers
+
+from jobs.states import Priority, RunKind, RunState, SourceType
+from repositories.engine.display import show_path
+from syncova_project.errors import ValidationFailedError
+from syncova_project.paging import DEFAULT_LIMIT, MAX_LIMIT
+from syncova_project.rest import StrictSerializer
+
+MAX_PATH, MAX_SOURCES, MAX_EXCLUDES = 4096, 1000, 10_000
+MAX_BANDWIDTH = 2**53 - 1
+MAX_SECONDS = 10 * 366 * 24 * 3600
+
+
+class SourceTypeNotAvailableError(ValidationFailedError):
+    """The type exists elsewhere or later, not in this version: it is refused, never skipped."""
+
+    code: ClassVar[str] = "SOURCE_TYPE_NOT_AVAILABLE"
+
+
+class SourceInput(StrictSerializer):
+    """One source: its type, its path as `id`, `path` or `path_base64`, and exclude rules in gitignore's dialect.
+
+    `path_base64` holds the exact bytes and wins; a `path` beside it must be their shown form, as answers have it.
+    """
+
+    type = serializers.CharField(max_length=50)
+    id = serializers.CharField(max_length=MAX_PATH, trim_whitespace=False, required=False)
+    path = serializers.CharField(max_length=4 * MAX_PATH, trim_whitespace=False, required=False)
+    path_base64 = serializers.CharField(max_length=2 * MAX_PATH, required=False)
+    exclude_patterns = serializers.ListField(
+        child=serializers.CharField(max_length=4096, trim_whitespace=False), max_length=MAX_EXCLUDES, default=list
+    )
+
+    def validate_type(self, value: str) -> str:
+        """Refuse types that nothing executes."""
+        if value in SourceType.values:
+            return value
+        raise SourceTypeNotAvailableError(
+            f"Sources of type {value!r} cannot be backed up by this version.",
+            hint=f"Available: {', '.join(SourceType.values)}.",
+            details={"sources": [f"{value!r} is not available."]},
+        )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Return the source with its path as exact bytes."""
+        exact = attrs.pop("path_base64", None)
+        texts = {name: attrs.pop(name) for name in ("id", "path") if name in attrs}
+        if exact is not None:
+            attrs["path"] = self._decoded(exact)
+            if any(text != show_path(attrs["path"]) for text in texts.values()):
+                raise serializers.ValidationError({"path": ["Is not the name that path_base64 holds."]})
+        elif len(texts) == 1:
+            attrs["path"] = next(iter(texts.values())).encode()
+        else:
+            raise serializers.ValidationError({"path": ["Give one of id, path and path_base64."]})
+        return attrs
+
+    def _decoded(self, text: str) -> bytes:
+        try:
+            return base64.b64decode(text, validate=True)
+        except binascii.Error:
+            raise serializers.ValidationError({"path_base64": ["Is not base64."]}) from None
+
+
+class JobInput(StrictSerializer):
+    """The body of POST /jobs; `schedule` is the only schedule, `schedules` are several."""
+
+    name = serializers.CharField(max_length=200)
+    repository_id = serializers.UUIDField()
+    sources = serializers.ListField(child=SourceInput(), max_length=MAX_SOURCES, allow_empty=False)
+    schedule = serializers.DictField(required=False)
+    schedules = serializers.ListField(child=serializers.DictField(), max_length=20, required=False)
+    priority = serializers.ChoiceField(Priority.choices, default=Priority.NORMAL.value)
+    bandwidth_limit_bps = serializers.IntegerField(
+        min_value=1, max_value=MAX_BANDWIDTH, required=False, allow_null=True, help_text="Bytes per second."
+    )
+    strict = serializers.BooleanField(default=False)
+    max_attempts = serializers.IntegerField(min_value=1, max_value=10, default=3)
+    rpo_seconds = serializers.IntegerField(min_value=1, max_value=MAX_SECONDS, required=False, allow_null=True)
+    max_runtime_seconds = serializers.IntegerField(min_value=1, max_value=MAX_SECONDS, required=False, allow_null=True)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Return the job with `schedules` alone; without either it runs by hand."""
+        single = attrs.pop("schedule", None)
+        if single is not None and "schedules" in attrs:
+            raise serializers.ValidationError({"schedule": ["Give schedule or schedules, not both."]})
+        attrs["schedules"] = [single] if single is not None else attrs.get("schedules", [])
+        return attrs
+
+
+class NoBody(StrictSerializer):
+    """The body of a POST that takes none; an empty object is the same."""
+
+
+class PageFilter(StrictSerializer):
+    """What every list takes."""
+
+    cursor = serializers.CharField(max_length=2000, default="")
+    limit = serializers.IntegerField(min_value=1, max_value=MAX_LIMIT, default=DEFAULT_LIMIT)
+
+
+class JobFilter(PageFilter):
+    """The query parameters of GET /jobs: `status` is the job's own, `last_state` how its last run ended."""
+
+    status = serializers.ChoiceField(("active", "paused"), required=False)
+    repository = serializers.UUIDField(required=False)
+    priority = serializers.ChoiceField(Priority.choices, required=False)
+    last_state = serializers.ChoiceField(RunState.choices, required=False)
+    search = serializers.CharField(max_length=200, required=False)
+    ordering = serializers.ChoiceField(("name", "-name", "created_at", "-created_at"), default="name")
+
+
+class RunFilter(PageFilter):
+    """The query parameters of GET /runs and GET /jobs/{id}/runs."""
+
+    status = serializers.ChoiceField(RunState.choices, required=False)
+    repository = serializers.UUIDField(required=False)
+    job = serializers.UUIDField(required=False)
+    kind = serializers.ChoiceField(RunKind.choices, required=False)
+    search = serializers.CharField(max_length=200, required=False)
+    ordering = serializers.ChoiceField(("created_at", "-created_at"), default="-created_at")
+
+
+class PositionFilter(StrictSerializer):
+    """The query parameters of a run's log and events: `after` is the number that the last answer ended with."""
+
+    after = serializers.IntegerField(min_value=0, max_value=2**62, default=0)
+    limit = serializers.IntegerField(min_value=1, max_value=1000, default=200)

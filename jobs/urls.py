@@ -1,0 +1,21 @@
+"""Addresses of the jobs and runs API, below /api/v1/."""
+
+from django.urls import path
+
+from jobs import run_views, views
+
+urlpatterns = [
+    path("jobs", views.JobsView.as_view(), name="jobs"),
+    path("jobs/<uuid:job_id>", views.JobView.as_view(), name="job"),
+    path("jobs/<uuid:job_id>/pause", views.JobPauseView.as_view(), name="job-pause"),
+    path("jobs/<uuid:job_id>/resume", views.JobResumeView.as_view(), name="job-resume"),
+    path("jobs/<uuid:job_id>/run", views.JobRunView.as_view(), name="job-run"),
+    path("jobs/<uuid:job_id>/runs", views.JobRunsView.as_view(), name="job-runs"),
+    path("runs", run_views.RunsView.as_view(), name="runs"),
+    path("runs/<uuid:run_id>", run_views.RunView.as_view(), name="run"),
+    path("runs/<uuid:run_id>/cancel", run_views.RunCancelView.as_view(), name="run-cancel"),
+    path("runs/<uuid:run_id>/events", run_views.RunEventsView.as_view(), name="run-events"),
+    path("runs/<uuid:run_id>/log", run_views.RunLogView.as_view(), name="run-log"),
+    # The name that the source gives it.
+    path("backup-runs/<uuid:run_id>/cancel", run_views.RunCancelView.as_view(), name="backup-run-cancel"),
+]

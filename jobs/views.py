@@ -1,0 +1,118 @@
+"""The API of jobs: parse, call, serialize (E1-E3, E5). Decides nothing."""
+
+import uuid
+from typing import Any
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from jobs.database_time import database_now
+from jobs.listing import JOB_ORDERINGS, HeldSentences, job_listed, jobs_matching
+from jobs.representations import job_json, run_json
+from jobs.run_views import runs_page
+from jobs.selectors import run_get
+from jobs.serializers import JobFilter, JobInput, NoBody
+from jobs.services import NewJob, SourceInput, job_create, job_delete, job_pause, job_resume, run_request
+from syncova_project.access.scopes import Scope
+from syncova_project.paging import PageRequest, read_page
+from syncova_project.rest import ApiView, Created, actor_of, create_once, read_input
+
+
+class JobsView(ApiView):
+    """GET lists jobs by page; POST makes one (201)."""
+
+    scopes = {"GET": (Scope.JOBS_READ,), "POST": (Scope.JOBS_WRITE,)}
+
+    def get(self, request: Request) -> Response:
+        """Return one page of jobs."""
+        filters = read_input(JobFilter, request.query_params)
+        cursor, limit, ordering = filters.pop("cursor"), filters.pop("limit"), filters.pop("ordering")
+        wanted = PageRequest(JOB_ORDERINGS[ordering], filters, cursor, limit)
+        page = read_page(jobs_matching(filters), wanted)
+        sentences = HeldSentences()
+        return Response({"jobs": [job_json(job, sentences) for job in page.rows], "next_cursor": page.next_cursor})
+
+    def post(self, request: Request) -> Response:
+        """Make a job; its next instant is computed at once."""
+        new = new_job(read_input(JobInput, request.data))
+
+        def create() -> Created:
+            job = job_create(new, actor=actor_of(request), now=database_now())
+            return Created(201, job_json(job_listed(job.id), HeldSentences()), f"/api/v1/jobs/{job.id}")
+
+        return create_once(request, create)
+
+
+class JobView(ApiView):
+    """GET shows one job; DELETE ends it, its runs stay (D3)."""
+
+    scopes = {"GET": (Scope.JOBS_READ,), "DELETE": (Scope.JOBS_WRITE,)}
+
+    def get(self, request: Request, job_id: uuid.UUID) -> Response:
+        """Return the job, or 404."""
+        return Response(job_json(job_listed(job_id), HeldSentences()))
+
+    def delete(self, request: Request, job_id: uuid.UUID) -> Response:
+        """Delete the job softly."""
+        job_delete(job_id=job_id, actor=actor_of(request), now=database_now())
+        return Response(status=204)
+
+
+class JobPauseView(ApiView):
+    """POST pauses the job; repeating it changes nothing."""
+
+    scopes = {"POST": (Scope.JOBS_RUN,)}
+
+    def post(self, request: Request, job_id: uuid.UUID) -> Response:
+        """Return the paused job."""
+        read_input(NoBody, request.data)
+        job_pause(job_id=job_id, actor=actor_of(request), now=database_now())
+        return Response(job_json(job_listed(job_id), HeldSentences()))
+
+
+class JobResumeView(ApiView):
+    """POST resumes the job; it plans from now on and does not fire at once (E3)."""
+
+    scopes = {"POST": (Scope.JOBS_RUN,)}
+
+    def post(self, request: Request, job_id: uuid.UUID) -> Response:
+        """Return the resumed job with its new next instant."""
+        read_input(NoBody, request.data)
+        job_resume(job_id=job_id, actor=actor_of(request), now=database_now())
+        return Response(job_json(job_listed(job_id), HeldSentences()))
+
+
+class JobRunView(ApiView):
+    """POST queues a run now: 202, since nothing is backed up yet (E2)."""
+
+    scopes = {"POST": (Scope.JOBS_RUN,)}
+
+    def post(self, request: Request, job_id: uuid.UUID) -> Response:
+        """Return the queued run; 409 when the job is paused or active."""
+        read_input(NoBody, request.data)
+
+        def create() -> Created:
+            run = run_request(job_id=job_id, actor=actor_of(request), now=database_now())
+            return Created(202, run_json(run_get(run.id), HeldSentences()), f"/api/v1/runs/{run.id}")
+
+        return create_once(request, create)
+
+
+class JobRunsView(ApiView):
+    """GET lists the runs of one job, newest first."""
+
+    scopes = {"GET": (Scope.JOBS_READ, Scope.RUNS_READ)}
+
+    def get(self, request: Request, job_id: uuid.UUID) -> Response:
+        """Return one page of the job's runs; 404 when there is no such job."""
+        job_listed(job_id)
+        return runs_page(request, {"job": job_id})
+
+
+def new_job(values: dict[str, Any]) -> NewJob:
+    """Return the validated body as what the service takes."""
+    sources = [
+        SourceInput(path=one["path"], type=one["type"], excludes=tuple(one["exclude_patterns"]))
+        for one in values.pop("sources")
+    ]
+    return NewJob(sources=sources, **values)
