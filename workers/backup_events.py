@@ -17,15 +17,9 @@ from jobs.states import TaskState
 from repositories.engine.process import protocol
 from repositories.engine.process.client import EngineProcess
 from repositories.opening import RepositoryAccess
-from repositories.services import (
-    BackupReference,
-    backup_record,
-    fence_confirm,
-    observe_repository_id,
-    repository_freeze,
-)
+from repositories.services import BackupReference, backup_record
 from workers import outcome
-from workers.fences import KnownFences, alarm
+from workers.openings import Opening, record_opening
 
 logger = logging.getLogger(__name__)
 
@@ -47,13 +41,13 @@ class BackupEvents:
         control: ExecutionControl,
         process: EngineProcess,
         access: RepositoryAccess,
-        known: KnownFences,
+        confirmed_before: int,
     ) -> None:
         self._request = request
         self._control = control
         self._process = process
         self._access = access
-        self._known = known
+        self._confirmed_before = confirmed_before
         self._sources = {str(source.task_run_id): source for source in request.sources}
         self._results: dict[str, SourceResult] = {}
         self._progress: dict[str, protocol.Progress] = {}
@@ -77,19 +71,20 @@ class BackupEvents:
         return tuple(self._results[key] for key in self._sources if key in self._results)
 
     def _opened(self, event: protocol.Opened) -> None:
-        run_id, repository_id = self._request.run_id, self._access.id
         expected = self._access.expected_id
-        self._record(partial(_observe, repository_id=repository_id, observed_hex=event.repository_id, run_id=run_id))
         if expected is not None and expected != event.repository_id:
             self._control.log(
                 "error", f"The repository was swapped: it is {event.repository_id}, not {expected}. The run goes on."
             )
-            return
-        reason = alarm(event.highest_fence, self._known)
-        if reason is not None:
-            self._control.log("error", f"{reason} The repository is frozen for the runs after this one.")
-            self._record(partial(_freeze, repository_id=repository_id, reason=reason, run_id=run_id))
-        self._record(partial(fence_confirm, repository_id=repository_id, fence=self._request.fence))
+        opening = Opening(
+            repository_id=self._access.id,
+            observed_hex=event.repository_id,
+            stored_fence=event.highest_fence,
+            confirmed_before=self._confirmed_before,
+            run_id=self._request.run_id,
+            fence=self._request.fence,
+        )
+        self._record(partial(record_opening, opening))
 
     def _source_started(self, event: protocol.SourceStarted) -> None:
         source = self._sources[event.source]
@@ -162,11 +157,3 @@ class BackupEvents:
             source_id=source.source_id,
             source_name=outcome.clean(source.name),
         )
-
-
-def _observe(**what: Any) -> None:
-    observe_repository_id(**what, now=database_now())
-
-
-def _freeze(**what: Any) -> None:
-    repository_freeze(**what, now=database_now())

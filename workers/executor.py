@@ -23,7 +23,6 @@ from workers.backup_events import BackupEvents
 from workers.database import until_done
 from workers.engine_request import backup_request, engine_environment
 from workers.engine_run import follow
-from workers.fences import KnownFences
 
 
 class EngineExecutor:
@@ -60,7 +59,6 @@ class EngineExecutor:
 def _back_up(
     request: ExecutionRequest, control: ExecutionControl, row: Repository, access: RepositoryAccess
 ) -> ExecutionResult:
-    known = KnownFences(row.fence_intended, row.fence_confirmed)
     # Committed before the repository can hold it: what is found there later and is higher was never ours.
     intend = partial(fence_intend, repository_id=row.id, fence=request.fence)
     until_done(intend, give_up=lambda: _asked(control))
@@ -68,7 +66,7 @@ def _back_up(
         return ExecutionResult(cancelled=control.cancelled())
     # Started by this thread, which outlives it: Linux kills the engine with the thread that started it.
     with EngineProcess(backup_request(request, access), environment=engine_environment()) as process:
-        events = BackupEvents(request, control, process, access, known)
+        events = BackupEvents(request, control, process, access, row.fence_confirmed)
         last = follow(process, handle=events.handle, stop=lambda: _asked(control))
         words = process.stderr_tail
     if words:

@@ -11,9 +11,9 @@ import threading
 from typing import Final
 
 from django.conf import settings
-from jobs.services import worker_gone, worker_seen
 
 from jobs.database_time import database_now
+from jobs.services import WorkerInput, worker_gone, worker_seen
 from syncova_project import clock
 from workers import drain
 from workers.database import attempt, forget_connection
@@ -28,8 +28,13 @@ class Registrar:
     """Keeps the row of this process for one group until `stop`."""
 
     def __init__(self, group: str, *, slots: int) -> None:
-        self._group = group
-        self._slots = slots
+        self._worker = WorkerInput(
+            group=group,
+            host=socket.gethostname(),
+            process_id=os.getpid(),
+            slots=slots,
+            source_roots=settings.SYNCOVA_SOURCE_ROOTS,
+        )
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._keep, name=f"registrar-{group}", daemon=True)
 
@@ -59,16 +64,8 @@ class Registrar:
         return bool(told)
 
     def _seen(self, *, draining: bool) -> bool:
-        worker_seen(
-            group=self._group,
-            host=socket.gethostname(),
-            process_id=os.getpid(),
-            slots=self._slots,
-            draining=draining,
-            source_roots=settings.SYNCOVA_SOURCE_ROOTS,
-            now=database_now(),
-        )
+        worker_seen(self._worker, draining=draining, now=database_now())
         return True
 
     def _leave(self) -> None:
-        worker_gone(group=self._group, host=socket.gethostname(), process_id=os.getpid())
+        worker_gone(group=self._worker.group, host=self._worker.host, process_id=self._worker.process_id)

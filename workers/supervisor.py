@@ -12,11 +12,11 @@ import uuid
 from django.conf import settings
 from django.db import DatabaseError
 from django.utils.module_loading import import_string
-from jobs.execution import execution_request
 
 from jobs import transitions
 from jobs.conclusion import conclude
 from jobs.database_time import database_now
+from jobs.execution import execution_request
 from jobs.executors import ExecutionRequest, ExecutionResult, Executor, Failure, NotConfiguredExecutor
 from jobs.leases import LeaseLostError
 from jobs.states import FailureClass
@@ -70,7 +70,7 @@ def _keep_and_execute(run_id: uuid.UUID, fence: int) -> ExecutionResult | None:
 
 def _execute(run_id: uuid.UUID, fence: int, keeper: LeaseKeeper) -> ExecutionResult | None:
     try:
-        request = until_done(lambda: execution_request(run_id), give_up=lambda: keeper.lost)
+        request = until_done(lambda: execution_request(run_id, fence), give_up=lambda: keeper.lost)
         if request is None:
             return None
         return _with_control(request, RunControl(run_id, fence, keeper, request.max_runtime_seconds))

@@ -10,14 +10,16 @@ from tests.workers.harness import Stack, running_stack
 
 @pytest.fixture(scope="session")
 def shared_stack(django_db_blocker: Any) -> Iterator[Stack]:
-    """Start the servers on first use; Django in this process speaks to them until the session ends."""
-    with django_db_blocker.unblock(), running_stack() as stack:
+    """Start the servers, a control worker and beat on first use; they serve every test."""
+    with running_stack() as stack:
+        stack.start_control()
+        stack.start_beat()
         yield stack
 
 
 @pytest.fixture
 def stack(shared_stack: Stack, django_db_blocker: Any) -> Iterator[Stack]:
-    """Give the stack to one test and end the processes that it started."""
+    """Give the stack to one test: Django speaks to it meanwhile, and what the test started is ended."""
     with django_db_blocker.unblock(), shared_stack.used_by_django():
         yield shared_stack
-        shared_stack.stop_processes()
+        shared_stack.stop_processes(but=("control", "beat"))

@@ -10,7 +10,7 @@ import secrets
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -125,11 +125,10 @@ class Stack:
         """Kill `name` with all of its children, as the OOM killer or a power cut would."""
         processes.kill_session(self.running.pop(name))
 
-    def stop_processes(self) -> None:
-        """End every process of the stack but its servers."""
-        kept = list(self.running.values())
-        self.running.clear()
-        for identity in processes.stop(kept, signal.SIGTERM, 15):
+    def stop_processes(self, but: Sequence[str] = ()) -> None:
+        """End the processes that were started, except those named."""
+        ended = [self.running.pop(name) for name in list(self.running) if name not in but]
+        for identity in processes.stop(ended, signal.SIGTERM, 20):
             processes.kill_session(identity)
 
     def log(self, name: str) -> str:

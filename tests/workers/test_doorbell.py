@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from syncova_project.celery import app
 from tests.workers.harness import Stack
 from workers import doorbell
 
@@ -42,7 +43,7 @@ def test_a_stopped_broker_costs_one_time_out_and_then_nothing(
     assert doorbell.wake() is False
     with monkeypatch.context() as context:
         tried: list[str] = []
-        context.setattr(doorbell.app, "send_task", lambda *arguments, **_: tried.append(arguments[0]))
+        context.setattr(app, "send_task", lambda *arguments, **_: tried.append(arguments[0]))
         assert [doorbell.ring(uuid.uuid4(), 1, "default") for _ in range(16)] == [False] * 16
         assert tried == []
     stopped_broker.broker_signal(signal.SIGCONT)

@@ -1,0 +1,138 @@
+"""What the tests of this directory back up, and how they make it: repositories, trees, jobs, and questions about runs.
+
+A bandwidth limit on a job is how a test holds a run in its middle: the engine is the real one and reads slowly.
+"""
+
+import os
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+
+from jobs.database_time import database_now
+from jobs.models import Job, Run, RunEvent, TaskRun
+from jobs.services import NewJob, SourceInput, job_create, run_request
+from jobs.states import FINISHED_STATES, RunState
+from repositories.engine.creation import CreateOptions
+from repositories.engine.keys.kdf import KdfParameters
+from repositories.engine.manifest.backups import list_backups
+from repositories.engine.repository import create_repository, open_repository
+from repositories.engine.storage.locations import open_storage
+from repositories.models import Repository, RepositoryState
+from repositories.services import repository_register
+from tests.workers.harness import eventually
+
+PASSWORD = b"correct horse battery staple"
+CHEAP = KdfParameters(memory_kib=64, iterations=1, lanes=1)
+# Slow enough that a run of SLOW_BYTES lasts until the test has done with it.
+SLOW_RATE, SLOW_BYTES = 200_000, 30_000_000
+
+
+@dataclass(frozen=True)
+class Ground:
+    """One registered repository of one worker group, in a directory of the test."""
+
+    directory: Path
+    group: str
+    repository: Repository
+
+    @property
+    def location(self) -> str:
+        """Where the repository lies."""
+        return self.repository.location
+
+    def backup_ids(self) -> list[str]:
+        """Return the ids of all backups as the repository itself tells them, with no database."""
+        opened = open_repository(open_storage(self.location), PASSWORD)
+        return [backup.root.backup_id for backup in list_backups(opened)]
+
+
+def ground(directory: Path, group: str) -> Ground:
+    """Make a repository and register it; a worker of `group` has to run to open it."""
+    location = str(directory / "repository")
+    create_repository(open_storage(location), CreateOptions(password=PASSWORD, kdf=CHEAP))
+    repository = repository_register(
+        name=f"{group}-{uuid.uuid4().hex[:8]}",
+        location=location,
+        password=PASSWORD,
+        worker_group=group,
+        actor="test",
+        now=database_now(),
+    )
+    eventually(lambda: _state(repository) == RepositoryState.ACTIVE, what="the repository becomes active")
+    repository.refresh_from_db()
+    return Ground(directory, group, repository)
+
+
+def small_tree(directory: Path, name: str = "source") -> Path:
+    """Make a few files."""
+    tree = directory / name
+    (tree / "sub").mkdir(parents=True)
+    for number in range(5):
+        (tree / "sub" / f"file-{number}").write_bytes(os.urandom(2000))
+    return tree
+
+
+def large_tree(directory: Path, name: str = "large") -> Path:
+    """Make a tree that takes long at SLOW_RATE."""
+    tree = directory / name
+    tree.mkdir()
+    for number in range(30):
+        (tree / f"file-{number:02}").write_bytes(os.urandom(SLOW_BYTES // 30))
+    return tree
+
+
+def job(place: Ground, *sources: Path, bandwidth: int | None = None, max_attempts: int = 3) -> Job:
+    """Make a job that runs by hand."""
+    new = NewJob(
+        name=f"job-{uuid.uuid4().hex[:8]}",
+        repository_id=place.repository.id,
+        sources=[SourceInput(path=os.fsencode(source)) for source in sources],
+        bandwidth_limit_bps=bandwidth,
+        max_attempts=max_attempts,
+    )
+    return job_create(new, actor="test", now=database_now())
+
+
+def request(asked: Job) -> Run:
+    """Ask for a run."""
+    return run_request(job_id=asked.id, actor="test", now=database_now())
+
+
+def finished(run: Run, *, seconds: float = 60) -> Run:
+    """Wait for the end of a run and return its row."""
+    return eventually(lambda: _if(run.id, *FINISHED_STATES), seconds=seconds, what=f"the end of run {run.id}")
+
+
+def running(run: Run, *, read_bytes: int = 0, seconds: float = 60) -> Run:
+    """Wait until a run is in its middle: running, with progress of more than `read_bytes` written to its row."""
+
+    def question() -> Run | None:
+        row = _if(run.id, RunState.RUNNING)
+        return row if row and row.progress and row.progress["bytes_read"] > read_bytes else None
+
+    return eventually(question, seconds=seconds, what=f"the middle of run {run.id}")
+
+
+def successor_of(run: Run) -> Run:
+    """Wait for the run that follows `run` and let it start at once: the back-off itself is proved elsewhere."""
+    following = eventually(lambda: Run.objects.filter(origin_run=run).first(), what=f"what follows run {run.id}")
+    Run.objects.filter(id=following.id).update(not_before=following.scheduled_for)
+    return following
+
+
+def codes(run: Run) -> list[str]:
+    """Return the codes of a run's events in their order."""
+    return list(RunEvent.objects.filter(run_id=run.id).order_by("id").values_list("code", flat=True))
+
+
+def tasks(run: Run) -> list[TaskRun]:
+    """Return a run's task runs in their order."""
+    return list(TaskRun.objects.filter(run_id=run.id).order_by("position"))
+
+
+def _if(run_id: uuid.UUID, *states: str) -> Run | None:
+    return Run.objects.filter(id=run_id, state__in=states).first()
+
+
+def _state(repository: Repository) -> str:
+    return Repository.objects.values_list("state", flat=True).get(pk=repository.pk)
