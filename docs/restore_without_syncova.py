@@ -134,8 +134,8 @@ class Repository:
         name = next(iter(self.names("config")), None)
         if name is None:
             raise SystemExit(f"there is no repository at {path}")
-        self.config_bytes = next(self.copies(name))
-        self.id: bytes = open_clear(self.config_bytes)[1]
+        self.config_bytes, config = self._config(name)
+        self.id: bytes = config[1]
         generation = max(name.split("/")[1] for name in self.names("keyrings"))
         key = self._unlock(generation, secret)
         keyring = self._keyring(generation, key)
@@ -184,6 +184,12 @@ class Repository:
         if epoch != self.epoch and self.inventory.get((kind, object_id)) != blake3.blake3(data).digest():
             raise ValueError("sealed with a retired key and in no inventory")
         return unpack(payload)
+
+    def _config(self, name: str) -> tuple[bytes, list[Any]]:
+        for data in self.copies(name):
+            with contextlib.suppress(*DAMAGED):
+                return data, open_clear(data)
+        raise SystemExit("the config is damaged in both places")
 
     def _unlock(self, generation: str, secret: str) -> bytes:
         code = recovery_secret(secret)

@@ -1,0 +1,168 @@
+"""docs/restore_without_syncova.py restores a real repository, alone (1.8, A9, 1.20)."""
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from repositories.engine.repository import CreateOptions, Repository, create_repository
+from repositories.engine.storage.local import LocalStorage
+from tests.engine.repositories import CHEAP, PASSWORD, back_up_tree
+
+PROGRAM = Path(__file__).parents[2] / "docs" / "restore_without_syncova.py"
+HOSTILE = [b"\x1b[31mred\n", b"invalid\xff\xfe", "rtl\u202egpj.exe".encode(), b"[bold]markup[", b"back\\slash", b" "]
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    path = tmp_path / "tree"
+    (path / "directory" / "deeper").mkdir(parents=True)
+    (path / "empty").mkdir(mode=0o750)
+    for name in HOSTILE:
+        (Path(os.fsdecode(bytes(path))) / os.fsdecode(name)).write_bytes(name)
+    (path / "directory" / "small").write_bytes(b"small")
+    (path / "large").write_bytes(os.urandom(6_000_000))
+    (path / "repeats").write_bytes(b"0123456789abcdef" * 100_000)
+    with (path / "sparse").open("wb") as file:
+        file.truncate(8_000_000)
+        file.seek(5_000_000)
+        file.write(b"in the middle")
+    os.link(path / "directory" / "small", path / "hard link")
+    os.symlink("directory/small", path / "link")
+    os.symlink(b"\xff nowhere", bytes(path / "broken link"))
+    os.mkfifo(path / "fifo", 0o640)
+    os.setxattr(path / "large", "user.short", b"\0value")
+    os.setxattr(path / "directory", "user.long", os.urandom(6000)) if _takes_long(path) else None
+    (path / "directory" / "deeper").chmod(0o2711)
+    os.utime(path / "directory", ns=(1, 1_234_567_891_123_456_789))
+    os.utime(path / "link", ns=(1, 987_654_321), follow_symlinks=False)
+    return path
+
+
+def _takes_long(path: Path) -> bool:
+    try:
+        os.setxattr(path, "user.long", bytes(6000))
+        os.removexattr(path, "user.long")
+    except OSError:
+        return False
+    return True
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    options = CreateOptions(password=PASSWORD, kdf=CHEAP, reserve_bytes=1024)
+    created = create_repository(LocalStorage(str(tmp_path / "repo")), options)
+    (tmp_path / "code").write_text(created.recovery_code.lower().replace("-", " ") + "\n")
+    (tmp_path / "password").write_bytes(PASSWORD + b"\n")
+    return created.repository
+
+
+def call(tmp_path: Path, *words: str | Path, secret: str = "password") -> subprocess.CompletedProcess[str]:
+    """Run the program where it can import neither this project nor anything beside it."""
+    lonely = tmp_path / "lonely"
+    lonely.mkdir(exist_ok=True)
+    copy = lonely / PROGRAM.name
+    copy.write_bytes(PROGRAM.read_bytes())
+    arguments = [sys.executable, "-P", str(copy), "--password-file", str(tmp_path / secret), str(tmp_path / "repo")]
+    return subprocess.run(
+        [*arguments, *map(str, words)], cwd=lonely, env={"LANG": "C.UTF-8"}, capture_output=True, text=True, check=False
+    )
+
+
+def facts(root: Path) -> dict[bytes, tuple[object, ...]]:
+    """Return all that a restore must bring back, by relative path."""
+    found: dict[bytes, tuple[object, ...]] = {}
+    top = os.fsencode(root)
+    inodes: dict[int, int] = {}
+    for directory, names, files in os.walk(top):
+        for name in sorted([*names, *files]):
+            path = os.path.join(directory, name)
+            status = os.lstat(path)
+            kind = stat.S_IFMT(status.st_mode)
+            content = Path(os.fsdecode(path)).read_bytes() if kind == stat.S_IFREG else None
+            target = os.readlink(path) if kind == stat.S_IFLNK else None
+            attributes = {each: os.getxattr(path, each, follow_symlinks=False) for each in _attributes(path)}
+            size = status.st_size if kind == stat.S_IFREG else 0
+            times = (status.st_mode, status.st_uid, status.st_gid, size, status.st_mtime_ns)
+            links = inodes.setdefault(status.st_ino, len(inodes)) if status.st_nlink > 1 and content else None
+            found[os.path.relpath(path, top)] = (*times, content, target, attributes, links is not None)
+    return found
+
+
+def _attributes(path: bytes) -> list[str]:
+    return [name for name in os.listxattr(path, follow_symlinks=False) if name.startswith("user.")]
+
+
+def test_it_restores_bit_for_bit(tmp_path: Path, tree: Path, repository: Repository) -> None:
+    back_up_tree(repository, tree)
+    finished = call(tmp_path, "restore", "latest", tmp_path / "restored")
+    assert (finished.returncode, finished.stderr) == (0, "")
+    assert facts(tmp_path / "restored") == facts(tree)
+    restored = tmp_path / "restored"
+    assert (restored / "hard link").stat().st_ino == (restored / "directory" / "small").stat().st_ino
+    assert (restored / "sparse").stat().st_blocks <= (tree / "sparse").stat().st_blocks + 8
+    assert restored.stat().st_mtime_ns == tree.stat().st_mtime_ns
+
+
+def test_it_lists_and_restores_an_older_backup_with_the_recovery_code(
+    tmp_path: Path, tree: Path, repository: Repository
+) -> None:
+    first = back_up_tree(repository, tree)
+    before = facts(tree)
+    (tree / "later").write_text("later")
+    second = back_up_tree(repository, tree)
+    listed = call(tmp_path, "list", secret="code").stdout.splitlines()
+    assert [line.split()[0] for line in listed] == [first.manifest_id[:12], second.manifest_id[:12]]
+    assert first.backup_id in listed[0]
+    finished = call(tmp_path, "restore", first.manifest_id[:12], tmp_path / "restored", secret="code")
+    assert finished.returncode == 0, finished.stderr
+    assert facts(tmp_path / "restored") == before
+
+
+def test_a_damaged_object_is_read_from_its_copy(tmp_path: Path, tree: Path, repository: Repository) -> None:
+    back_up_tree(repository, tree)
+    for directory in ("config", "slots", "keyrings", "index", "manifests"):
+        for path in (tmp_path / "repo" / directory).rglob("*"):
+            if path.is_file():
+                flip(path, -1)
+    assert call(tmp_path, "restore", "latest", tmp_path / "restored").returncode == 0
+    assert facts(tmp_path / "restored") == facts(tree)
+
+
+def test_damaged_content_is_left_out_and_named(tmp_path: Path, tree: Path, repository: Repository) -> None:
+    back_up_tree(repository, tree)
+    pack = max((tmp_path / "repo" / "packs").rglob("*"), key=lambda path: path.stat().st_size * path.is_file())
+    flip(pack, pack.stat().st_size // 2)
+    finished = call(tmp_path, "restore", "latest", tmp_path / "restored")
+    assert finished.returncode == 13
+    assert "large" in finished.stderr
+    restored = facts(tmp_path / "restored")
+    whole = {path: fact for path, fact in facts(tree).items() if path in restored}
+    assert restored == whole
+    assert b"large" not in restored
+    assert b"directory/deeper" in restored
+
+
+def test_a_wrong_password_and_no_repository(tmp_path: Path, repository: Repository) -> None:
+    (tmp_path / "password").write_text("wrong")
+    assert "no key slot opens" in call(tmp_path, "list").stderr
+    assert repository.id
+    (tmp_path / "repo").rename(tmp_path / "moved")
+    assert "no repository" in call(tmp_path, "list").stderr
+
+
+def test_one_file_as_source(tmp_path: Path, repository: Repository) -> None:
+    (tmp_path / "alone").write_bytes(b"all by itself")
+    back_up_tree(repository, tmp_path / "alone")
+    assert call(tmp_path, "restore", "latest", tmp_path / "restored").returncode == 0
+    assert (tmp_path / "restored" / "alone").read_bytes() == b"all by itself"
+
+
+def flip(path: Path, at: int) -> None:
+    path.chmod(0o600)
+    data = bytearray(path.read_bytes())
+    data[at] ^= 1
+    path.write_bytes(data)
