@@ -20,6 +20,9 @@ def single_line(text: str) -> str:
     return _UNSAFE.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
 
 
+_CHATTY = ("celery.app.trace", "celery.worker.strategy", "celery.beat")
+
+
 class TextFormatter(logging.Formatter):
     """2026-01-31T02:00:00.123Z info jobs.tick: message, with a trace on escaped lines of its own."""
 
@@ -57,6 +60,8 @@ def logging_settings(level: str, form: str) -> dict[str, Any]:
         "loggers": {
             "django": {"handlers": [], "level": level.upper(), "propagate": True},
             "django.server": {"handlers": [], "level": level.upper(), "propagate": True},
+            # A line or two for every tick, that is 17,000 a day, would bury what matters.
+            **{name: {"level": "DEBUG" if level == "debug" else "WARNING"} for name in _CHATTY},
         },
     }
 

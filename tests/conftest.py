@@ -4,7 +4,7 @@ Owns the settings that tests run with. Whatever servers the environment names ar
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +90,7 @@ def valkey_url(valkey_server: servers.RunningValkey, session_directory: Path, se
 def _let_flush_pass_triggers() -> None:
     original = DatabaseOperations.execute_sql_flush
 
-    def execute_sql_flush(self: DatabaseOperations, sql_list: list[str]) -> None:
+    def execute_sql_flush(self: Any, sql_list: Iterable[str]) -> None:
         original(self, ["SET LOCAL session_replication_role = replica", *sql_list])
 
     DatabaseOperations.execute_sql_flush = execute_sql_flush  # type: ignore[method-assign]

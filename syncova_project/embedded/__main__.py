@@ -17,7 +17,7 @@ _COMMANDS = {"up": running.up, "down": inspecting.down, "status": inspecting.sta
 def main(words: list[str] | None = None) -> int:
     """Run one command line and return its exit code."""
     arguments = parser().parse_args(words)
-    console = Console(quiet=arguments.quiet)
+    console = Console(quiet=arguments.quiet, verbose=arguments.verbose)
     try:
         return _COMMANDS[arguments.command](arguments, console)
     except SyncovaError as error:
@@ -26,10 +26,6 @@ def main(words: list[str] | None = None) -> int:
             console.answer(json.dumps(shape))
         else:
             console.fail(error)
-        return 1
-    except BrokenPipeError:
-        # Whoever read the output is gone; nothing is left to say.
-        sys.stderr.close()
         return 1
     except KeyboardInterrupt:
         return 130

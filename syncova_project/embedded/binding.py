@@ -47,7 +47,7 @@ def check(binding: Binding) -> None:
     for path in (binding.certificate, binding.key):
         if path is not None and not os.access(path, os.R_OK):
             raise BindRefusedError(f"{path} cannot be read.", hint="Name a PEM file that exists.")
-    if not address.is_loopback and binding.certificate is None and not binding.insecure:
+    if not is_loopback(binding) and binding.certificate is None and not binding.insecure:
         raise BindRefusedError(
             f"{binding.address} is reachable from other machines; passwords and tokens would travel in clear.",
             hint="Give --tls-cert and --tls-key, or --insecure behind a proxy that does TLS.",
@@ -74,9 +74,16 @@ def listen(binding: Binding) -> socket.socket:
     return listener
 
 
+def is_loopback(binding: Binding) -> bool:
+    """Tell whether only this machine reaches the address."""
+    return ipaddress.ip_address(binding.address).is_loopback
+
+
 def url_of(binding: Binding, listener: socket.socket) -> str:
-    """Return the address of web on this machine."""
+    """Return the address by which this machine reaches web."""
     host, port = listener.getsockname()[:2]
+    if ipaddress.ip_address(host).is_unspecified:
+        host = "::1" if ":" in host else "127.0.0.1"
     shown = f"[{host}]" if ":" in host else host
     return f"{binding.scheme}://{shown}:{port}"
 

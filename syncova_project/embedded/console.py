@@ -1,5 +1,6 @@
 """What the stack's commands print: plain lines, nothing secret unless a person sits at a terminal."""
 
+import contextlib
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +15,16 @@ class Console:
     """Standard output for progress, standard error for warnings and errors."""
 
     quiet: bool = False
+    verbose: bool = False
 
     def say(self, text: str) -> None:
         """Print a line of progress."""
         if not self.quiet:
+            _print(text, sys.stdout)
+
+    def detail(self, text: str) -> None:
+        """Print a step that only -v shows."""
+        if self.verbose:
             _print(text, sys.stdout)
 
     def answer(self, text: str) -> None:
@@ -39,5 +46,7 @@ class Console:
 
 
 def _print(text: str, stream: TextIO) -> None:
-    stream.write("\n".join(single_line(line) for line in text.split("\n")) + "\n")
-    stream.flush()
+    # A terminal that was closed, or a full disk behind a redirection, must not end the stack.
+    with contextlib.suppress(OSError):
+        stream.write("\n".join(single_line(line) for line in text.split("\n")) + "\n")
+        stream.flush()

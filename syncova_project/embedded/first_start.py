@@ -61,8 +61,10 @@ def wait_for_web(layout: Layout, url: str, meanwhile: Callable[[], None]) -> Non
 def answers(url: str, seconds: float = 2.0) -> bool:
     """Tell whether web answers its own probe on this machine; its certificate is not judged here."""
     context = ssl._create_unverified_context() if url.startswith("https:") else None  # noqa: S323 - own socket
+    # Web answers to its public name and to this one; the address it is bound to may be neither.
+    request = urllib.request.Request(f"{url}/health/live", headers={"Host": "localhost"})  # noqa: S310 - own address
     try:
-        with urllib.request.urlopen(f"{url}/health/live", timeout=seconds, context=context) as answer:  # noqa: S310
+        with urllib.request.urlopen(request, timeout=seconds, context=context) as answer:  # noqa: S310
             return bool(answer.status == 200)
     except (OSError, urllib.error.HTTPError):
         return False

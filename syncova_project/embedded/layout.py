@@ -8,14 +8,15 @@ import errno
 import os
 import shutil
 import stat
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from syncova_project.embedded.accounts import Account, closed_directory
 from syncova_project.embedded.problems import DataDirectoryError, SocketPathTooLongError
 
-# sun_path has 108 bytes with its final NUL on Linux.
-SOCKET_PATH_LIMIT = 107
+# sun_path has 108 bytes with its final NUL on Linux, 104 on macOS.
+SOCKET_PATH_LIMIT = 103 if sys.platform == "darwin" else 107
 POSTGRES_SOCKET, VALKEY_SOCKET = ".s.PGSQL.5432", "valkey.sock"
 # Below this a fresh PostgreSQL cluster and its log cannot be written.
 FREE_SPACE_NEEDED = 200 << 20

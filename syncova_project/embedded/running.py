@@ -38,11 +38,14 @@ def up(arguments: argparse.Namespace, console: Console) -> int:
     if arguments.dry_run:
         console.say(f"Would start in {options.layout.root}, servers as {options.account.name}")
         return 0
-    layouts.prepare(options.layout, options.account)
-    if arguments.detach:
-        return _detach(options, console)
-    with ownership.owning(options.layout):
-        return _run(Stack(options, console.say), console)
+    try:
+        layouts.prepare(options.layout, options.account)
+        if arguments.detach:
+            return _detach(options, console)
+        with ownership.owning(options.layout):
+            return _run(Stack(options, console), console)
+    except OSError as error:
+        raise layouts.directory_error(options.layout.root, error) from error
 
 
 def options_of(arguments: argparse.Namespace) -> StackOptions:
@@ -116,7 +119,14 @@ def _look_after(stack: Stack, asked: threading.Event) -> None:
         stack.look_after()
         if clock.monotonic() - bound_at > _LOG_SECONDS:
             bound_at = clock.monotonic()
-            log_files.bound(stack.options.layout)
+            _bound_logs(stack)
+
+
+def _bound_logs(stack: Stack) -> None:
+    try:
+        log_files.bound(stack.options.layout)
+    except OSError as error:
+        stack.console.warn(f"The logs could not be shortened: {error.strerror}")
 
 
 def _greet(options: StackOptions, url: str, *, is_first: bool, console: Console) -> None:

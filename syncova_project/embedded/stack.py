@@ -13,6 +13,7 @@ from syncova_project import clock, env
 from syncova_project.embedded import binding as bindings
 from syncova_project.embedded import installation, members, ownership, postgres, processes, servers, valkey
 from syncova_project.embedded.accounts import Account, own_name
+from syncova_project.embedded.console import Console
 from syncova_project.embedded.first_start import prepare_installation, wait_for_web
 from syncova_project.embedded.layout import Layout
 from syncova_project.embedded.leftovers import stop_leftovers
@@ -38,7 +39,7 @@ class Stack:
     """A started or starting stack; not safe for several threads."""
 
     options: StackOptions
-    say: Callable[[str], None]
+    console: Console
     url: str = ""
     _servers: list[Member] = field(default_factory=list)
     _members: list[Member] = field(default_factory=list)
@@ -47,13 +48,13 @@ class Stack:
 
     def start(self) -> None:
         """Start everything and return when web answers; on any error what was started is stopped first."""
-        stop_leftovers(self.options.layout, self.say)
+        stop_leftovers(self.options.layout, self.console.say)
         self._listener = bindings.listen(self.options.binding)
         self.url = bindings.url_of(self.options.binding, self._listener)
         self._write("starting")
         try:
             environment = self._start_servers()
-            prepare_installation(self.options.layout, environment, self.url)
+            prepare_installation(self.options.layout, environment, self._ctl_url())
             self._start_members(environment, self._listener)
             wait_for_web(self.options.layout, self.url, lambda: self._look("starting"))
         except BaseException:
@@ -72,7 +73,7 @@ class Stack:
         late = processes.stop(running, signal.SIGTERM, MEMBERS_GRACE)
         for member in self._members:
             if member.identity in late:
-                self.say(f"{member.name} did not end in {MEMBERS_GRACE:.0f} s and was killed")
+                self.console.say(f"{member.name} did not end in {MEMBERS_GRACE:.0f} s and was killed")
         self._members = []
         for server in self._servers:
             if server.identity and server.name == postgres.NAME:
@@ -120,9 +121,15 @@ class Stack:
             self._members.append(self._begun(command.name, user, _spawner(command)))
 
     def _begun(self, name: str, user: str, start: Callable[[], processes.Identity]) -> Member:
-        member = Member(name, user, start, self.say, self.options.layout.log(name))
+        member = Member(name, user, start, self.console.say, self.options.layout.log(name))
         member.begin()
+        self.console.detail(f"{name}: process {member.identity.pid if member.identity else 0}, user {user}")
         return member
+
+    def _ctl_url(self) -> str:
+        # On loopback web knows its own address; elsewhere it answers to its public name alone.
+        binding = self.options.binding
+        return self.url if bindings.is_loopback(binding) or not binding.public_url else binding.public_url
 
     def _look(self, phase: str) -> None:
         changed = [member.look() for member in self._all()]
@@ -137,7 +144,11 @@ class Stack:
             own, since = processes.own_identity(), clock.now().isoformat(timespec="seconds")
             self._record = ownership.OwnerRecord(own.pid, own.started, self.url, since, phase)
         records = tuple(member.record() for member in self._all())
-        ownership.write_record(self.options.layout, replace(self._record, phase=phase, members=records))
+        try:
+            ownership.write_record(self.options.layout, replace(self._record, phase=phase, members=records))
+        except OSError as error:
+            # A full disk: `status` then tells an older state, and what runs is still found by its logs.
+            self.console.warn(f"The record of processes could not be written: {error.strerror}")
 
 
 def _spawner(command: processes.Command) -> Callable[[], processes.Identity]:

@@ -10,7 +10,7 @@ from syncova_project.embedded.problems import BindRefusedError
 
 
 @pytest.fixture
-def pem(tmp_path) -> Path:
+def pem(tmp_path: Path) -> Path:
     (tmp_path / "file.pem").write_text("x")
     return tmp_path / "file.pem"
 
@@ -59,3 +59,9 @@ def test_the_address_of_web_is_that_of_its_socket():
         port = listener.getsockname()[1]
         assert binding.url_of(binding.Binding(port=0), listener) == f"http://127.0.0.1:{port}"
         assert listener.get_inheritable()
+
+
+def test_web_on_all_addresses_is_reached_by_loopback():
+    everywhere = binding.Binding(address="0.0.0.0", port=0, insecure=True, public_url="http://x")
+    with binding.listen(everywhere) as listener:
+        assert binding.url_of(everywhere, listener).startswith("http://127.0.0.1:")

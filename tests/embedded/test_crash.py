@@ -13,6 +13,7 @@ from syncova_project import clock
 from syncova_project.embedded import postgres, processes, servers, valkey
 from syncova_project.embedded.layout import Layout
 from syncova_project.embedded.leftovers import stop_leftovers
+from syncova_project.embedded.problems import ServerStartError
 from tests import private_servers
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -42,7 +43,7 @@ def rows(running: servers.RunningPostgres) -> int:
     with connection, connection.cursor() as cursor:
         cursor.execute("CREATE TABLE IF NOT EXISTS kept (id int); INSERT INTO kept VALUES (1)")
         cursor.execute("SELECT count(*) FROM kept")
-        count = cursor.fetchone()[0]
+        count = int(cursor.fetchone()[0])
     connection.close()
     return count
 
@@ -51,9 +52,11 @@ def test_servers_of_a_killed_starter_are_stopped_and_their_data_goes_on(layout):
     starter = subprocess.Popen(
         [sys.executable, "-c", STARTER, str(layout.root)], cwd=ROOT, stdout=subprocess.PIPE, text=True
     )
-    left = [processes.identify(int(pid)) for pid in starter.stdout.readline().split()]
+    assert starter.stdout is not None
+    left = [identity for pid in starter.stdout.readline().split() if (identity := processes.identify(int(pid)))]
     starter.kill()
     starter.wait()
+    assert len(left) == 2
     assert all(processes.is_alive(identity) for identity in left)
     assert stop_leftovers(layout, print) >= 2
     assert not any(processes.is_alive(identity) for identity in left)
@@ -88,7 +91,7 @@ def test_a_cluster_that_was_half_made_is_made_again(session_directory):
 def test_a_cluster_of_another_release_is_refused_untouched(layout):
     version = layout.postgres / "PG_VERSION"
     version.write_text("17\n")
-    with pytest.raises(servers.postgres.ServerStartError, match=r"PostgreSQL 17.*18"):
+    with pytest.raises(ServerStartError, match=r"PostgreSQL 17.*18"):
         start(layout)
     version.write_text("18\n")
 
@@ -108,7 +111,7 @@ def test_ending_a_server_is_bounded_even_when_it_is_stopped_by_a_signal(layout, 
 def test_a_server_that_cannot_start_says_why_and_leaves_nothing(layout):
     (layout.postgres / "local.conf").write_text("no_such_parameter = 1\n")
     began = clock.monotonic()
-    with pytest.raises(servers.postgres.ServerStartError, match="PostgreSQL did not start") as caught:
+    with pytest.raises(ServerStartError, match="PostgreSQL did not start") as caught:
         start(layout)
     (layout.postgres / "local.conf").unlink()
     assert str(layout.log("postgres")) in caught.value.hint

@@ -69,7 +69,7 @@ def test_a_directory_that_the_service_user_cannot_reach_is_refused_and_no_mode_i
 
 def test_too_little_space_is_named_before_anything_is_written(tmp_path, monkeypatch):
     usage = shutil.disk_usage(tmp_path)._replace(free=10 << 20)
-    monkeypatch.setattr(layout.shutil, "disk_usage", lambda path: usage)
+    monkeypatch.setattr("shutil.disk_usage", lambda path: usage)
     with pytest.raises(DataDirectoryError, match="10 MiB free"):
         layout.prepare(layout.Layout(tmp_path / "data"), OWN)
     assert list((tmp_path / "data").iterdir()) == []
@@ -83,13 +83,13 @@ def test_what_the_system_refuses_becomes_a_sentence(number, words):
 
 
 def test_as_an_ordinary_user_servers_run_as_that_user(monkeypatch):
-    monkeypatch.setattr(accounts.os, "geteuid", lambda: 65534)
-    monkeypatch.setattr(accounts.os, "getegid", lambda: 65534)
+    monkeypatch.setattr("os.geteuid", lambda: 65534)
+    monkeypatch.setattr("os.getegid", lambda: 65534)
     assert accounts.service_account("root") == accounts.Account("nobody", 65534, 65534, switched=False)
 
 
 def test_a_user_without_an_entry_is_told_that_initdb_needs_one(monkeypatch):
-    monkeypatch.setattr(accounts.os, "geteuid", lambda: 54321)
+    monkeypatch.setattr("os.geteuid", lambda: 54321)
     with pytest.raises(ServiceUserError, match="54321 has no entry"):
         accounts.service_account(None)
 

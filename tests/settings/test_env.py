@@ -123,8 +123,8 @@ def test_a_line_that_is_no_setting_is_refused_with_its_number(line):
 
 
 def test_the_data_directory_follows_the_user(monkeypatch):
-    monkeypatch.setattr(env.os, "geteuid", lambda: 1000)
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
     monkeypatch.setenv("XDG_DATA_HOME", "/home/alice/data")
     assert env.data_directory(environment()) == Path("/home/alice/data/syncova")
-    monkeypatch.setattr(env.os, "geteuid", lambda: 0)
+    monkeypatch.setattr("os.geteuid", lambda: 0)
     assert env.data_directory(environment()) == Path("/var/lib/syncova")
