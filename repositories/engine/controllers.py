@@ -7,7 +7,6 @@ put a lower fence over a higher one; the writer then removes its own control pla
 import contextlib
 from dataclasses import dataclass
 
-from repositories.engine.clock import SYSTEM_CLOCK
 from repositories.engine.errors import ConfigurationError, IntegrityError, ObjectMissingError, RepositoryError
 from repositories.engine.format.collection import ControllerRecord
 from repositories.engine.format.kinds import ObjectKind, object_id_of
@@ -43,7 +42,7 @@ def put_controller(repository: Repository, controller_id: bytes, epoch: int, hig
         raise ConfigurationError("a controller's id has 16 bytes", hint="pass the bytes of its UUID")
     store = repository.store
     mine = Controller(controller_id, epoch, highest_fence)
-    record = ControllerRecord(controller_id, epoch, highest_fence, SYSTEM_CLOCK.now_ns())
+    record = ControllerRecord(controller_id, epoch, highest_fence, repository.clock.now_ns())
     group = controller_id.hex()
     store.put(ObjectKind.CONTROLLER, encode(record), group=group)
     for object_id, other in _records(store):

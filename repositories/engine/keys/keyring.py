@@ -17,7 +17,15 @@ KEY_LENGTH = 32
 CHUNKER_FASTCDC = 1
 
 
-class EpochKey(Record, frozen=True):
+class SecretRecord(Record, frozen=True):
+    """A record that holds secrets: it never shows its fields."""
+
+    def __repr__(self) -> str:
+        """Return the name alone: messages and logs must not hold keys."""
+        return f"<{type(self).__name__}>"
+
+
+class EpochKey(SecretRecord, frozen=True):
     """The key under which objects of one epoch are sealed."""
 
     epoch: int
@@ -25,7 +33,7 @@ class EpochKey(Record, frozen=True):
     created_ns: int
 
 
-class ChunkIdKey(Record, frozen=True):
+class ChunkIdKey(SecretRecord, frozen=True):
     """The BLAKE3 key of the ids of one kind of chunk in one domain."""
 
     domain: int
@@ -33,7 +41,7 @@ class ChunkIdKey(Record, frozen=True):
     key: bytes
 
 
-class ChunkerRecord(Record, frozen=True):
+class ChunkerRecord(SecretRecord, frozen=True):
     """A numbered chunker: sizes in bytes, the normalization level, and the secret that decides where it cuts."""
 
     number: int
@@ -46,7 +54,7 @@ class ChunkerRecord(Record, frozen=True):
     domain: int = 0
 
 
-class KeyringRecord(Record, frozen=True):
+class KeyringRecord(SecretRecord, frozen=True):
     """What `keyrings/<generation>/<id>` seals."""
 
     repository_id: bytes
@@ -68,7 +76,7 @@ class KeyringRecord(Record, frozen=True):
 class Keyring:
     """An opened keyring. Immutable; safe in several threads."""
 
-    record: KeyringRecord
+    record: KeyringRecord = field(repr=False)
     _epochs: dict[int, bytes] = field(repr=False)
     _chunk_keys: dict[int, bytes] = field(repr=False)
 
