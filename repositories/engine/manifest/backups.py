@@ -71,7 +71,9 @@ class Backup:
 
 def list_backups(repository: BackupStore) -> list[Backup]:
     """Return all backups, oldest first (by sequence, then receipt)."""
-    backups = [Backup(stored.object_id, stored.received_ns, decode_root(stored.root)) for stored in repository.backups()]
+    backups = [
+        Backup(stored.object_id, stored.received_ns, decode_root(stored.root)) for stored in repository.backups()
+    ]
     backups.sort(key=lambda backup: (backup.root.lineage.sequence, backup.received_ns, backup.manifest_id))
     return backups
 

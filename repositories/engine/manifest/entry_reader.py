@@ -9,14 +9,16 @@ from dataclasses import dataclass
 
 import msgspec
 
-from repositories.engine.errors import IntegrityError
+from repositories.engine.errors import IntegrityError, ObjectMissingError
 from repositories.engine.ids import ChunkKind
 from repositories.engine.manifest.chunks import ChunkSource
 from repositories.engine.manifest.entries import Entry, StreamRef, decode_entry
-from repositories.engine.manifest.order import directory_key, is_within
+from repositories.engine.manifest.order import directory_key, is_within, join
 from repositories.engine.manifest.pages import LEVEL_LIMIT, PageRef, decode_leaf, decode_list
 
 Key = tuple[bytes, bytes]
+Lost = Callable[[bytes, int], None]
+"""Told of a page that cannot be read: the path of its first entry ("" if unknown), and how many entries it held."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,16 +29,19 @@ class Listing:
     entries: list[tuple[Entry, msgspec.Raw]]
 
 
-def read_listings(source: ChunkSource, top: StreamRef | None, start: bytes | None = None) -> Iterator[Listing]:
+def read_listings(
+    source: ChunkSource, top: StreamRef | None, start: bytes | None = None, *, lost: Lost | None = None
+) -> Iterator[Listing]:
     """Yield the listings in order; with `start`, pages that lie wholly before that directory are not read.
 
-    Listings before `start` may still come out of the first page. Raises IntegrityError on any disorder.
+    Listings before `start` may still come out of the first page. Raises IntegrityError on any disorder, and for a
+    page that cannot be read unless `lost` takes it.
     """
     if top is None:
         return
     last: Key = (b"", b"")
     begun = False
-    for data, count in _leaves(source, top, directory_key(start) if start is not None else None):
+    for data, count in _leaves(source, top, directory_key(start) if start is not None else None, lost):
         seen = 0
         for directory, raws in decode_leaf(data):
             entries = [(decode_entry(raw), raw) for raw in raws]
@@ -59,10 +64,12 @@ def read_directory(source: ChunkSource, top: StreamRef | None, directory: bytes)
             yield from (entry for entry, _ in listing.entries)
 
 
-def read_below(source: ChunkSource, top: StreamRef | None, directory: bytes) -> Iterator[Listing]:
+def read_below(
+    source: ChunkSource, top: StreamRef | None, directory: bytes, lost: Lost | None = None
+) -> Iterator[Listing]:
     """Yield the listings of one directory and of all below it."""
     wanted = directory_key(directory)
-    for listing in read_listings(source, top, directory):
+    for listing in read_listings(source, top, directory, lost=lost):
         if is_within(listing.directory, directory):
             yield listing
         elif directory_key(listing.directory) > wanted:
@@ -102,19 +109,26 @@ def _check_directory(directory: bytes) -> None:
         raise IntegrityError(f"a manifest names a directory {directory[:80]!r}, which cannot be a path")
 
 
-def _leaves(source: ChunkSource, top: StreamRef, start: bytes | None) -> Iterator[tuple[bytes, int]]:
+def _leaves(source: ChunkSource, top: StreamRef, start: bytes | None, lost: Lost | None) -> Iterator[tuple[bytes, int]]:
     if not 0 <= top.level <= LEVEL_LIMIT:
         raise IntegrityError(f"a manifest claims {top.level} levels of pages")
-    stack: list[tuple[bytes, int, int]] = [(top.id, top.level, top.count)]
+    stack: list[tuple[PageRef, int]] = [(PageRef(top.id, top.count, top.length, b"", b""), top.level)]
     while stack:
-        page, level, count = stack.pop()
-        if level == 0:
-            yield source.read(ChunkKind.PAGE, page), count
+        page, level = stack.pop()
+        try:
+            data = source.read(ChunkKind.PAGE, page.id)
+        except (IntegrityError, ObjectMissingError):
+            if lost is None:
+                raise
+            lost(join(page.directory or b"", page.name or b""), page.count)
             continue
-        refs = decode_list(source.read(ChunkKind.PAGE, page), level)
-        if sum(ref.count for ref in refs) != count:
+        if level == 0:
+            yield data, page.count
+            continue
+        refs = decode_list(data, level)
+        if sum(ref.count for ref in refs) != page.count:
             raise IntegrityError("a list of manifest pages has another count than the list above it says")
-        stack.extend((ref.id, level - 1, ref.count) for ref in reversed(_from(refs, start)))
+        stack.extend((ref, level - 1) for ref in reversed(_from(refs, start)))
 
 
 def _from(refs: list[PageRef], start: bytes | None) -> list[PageRef]:

@@ -70,6 +70,17 @@ class Descent:
         if left.descriptor >= 0:
             os.close(left.descriptor)
 
+    def open_from_root(self, names: list[bytes]) -> int:
+        """Open a directory by its way from the root, following no link; the caller closes it. Raises OSError."""
+        descriptor = os.dup(self._frames[0].descriptor)
+        for name in names:
+            try:
+                below = os.open(name, DIRECTORY_FLAGS, dir_fd=descriptor)
+            finally:
+                os.close(descriptor)
+            descriptor = below
+        return descriptor
+
     def close(self) -> None:
         """Close all descriptors."""
         while self._frames:

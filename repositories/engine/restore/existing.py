@@ -1,0 +1,121 @@
+"""What to do about an object that is already where one is to be restored.
+
+Owns the overwrite policy and what counts as identical. Looks at content only by hashing it against the backup's
+chunk ids; changes nothing.
+"""
+
+import enum
+import os
+import stat
+
+from repositories.engine.errors import IntegrityError, ObjectMissingError
+from repositories.engine.ids import ChunkKind
+from repositories.engine.manifest.entries import Entry, EntryType, entry_type
+from repositories.engine.metadata.apply import SPECIAL_BITS
+from repositories.engine.restore.chunks import PlacedChunks, content_of
+from repositories.engine.restore.hashing import ChunkHash
+from repositories.engine.restore.request import Overwrite
+from repositories.engine.restore.target import is_unfinished
+from repositories.engine.source.files import open_regular
+
+_PIECE = 1024 * 1024
+
+
+class Verdict(enum.Enum):
+    """IDENTICAL: leave it, it counts as restored. KEEP: leave it, it differs. REPLACE: overwrite it."""
+
+    IDENTICAL = 1
+    KEEP = 2
+    REPLACE = 3
+
+
+class Policy:
+    """Decides for one restore. Safe in several threads."""
+
+    def __init__(self, overwrite: Overwrite, source: PlacedChunks, chunk_hash: ChunkHash) -> None:
+        self._overwrite = overwrite
+        self._source = source
+        self._hash = chunk_hash
+
+    def judge(self, directory: int, entry: Entry, status: os.stat_result) -> Verdict:
+        """Return what to do about the object with `status` in place of `entry`. Raises OSError."""
+        if is_unfinished(status):
+            return Verdict.REPLACE
+        if self._overwrite is Overwrite.ALWAYS:
+            return Verdict.REPLACE
+        same_kind = entry_type(status.st_mode) == entry.type
+        if same_kind and self._identical(directory, entry, status):
+            return Verdict.IDENTICAL
+        if self._overwrite is Overwrite.IF_CHANGED:
+            return Verdict.REPLACE
+        if self._overwrite is Overwrite.IF_NEWER and entry.mtime_ns > status.st_mtime_ns:
+            return Verdict.REPLACE
+        return Verdict.KEEP
+
+    def _identical(self, directory: int, entry: Entry, status: os.stat_result) -> bool:
+        if entry.type == EntryType.LINK:
+            return os.readlink(entry.name, dir_fd=directory) == entry.target
+        if entry.type in (EntryType.CHARACTER_DEVICE, EntryType.BLOCK_DEVICE):
+            return entry.device == (os.major(status.st_rdev), os.minor(status.st_rdev))
+        if entry.type == EntryType.FIFO:
+            return True
+        if status.st_size != entry.size or not same_attributes(entry, status):
+            return False
+        return self._overwrite is not Overwrite.NEVER or holds_content(self._source, self._hash, directory, entry)
+
+
+def same_attributes(entry: Entry, status: os.stat_result) -> bool:
+    """Return whether mode and time are the entry's, and owners where we could set them."""
+    if status.st_mtime_ns != entry.mtime_ns:
+        return False
+    owned = (status.st_uid, status.st_gid) == (entry.uid, entry.gid)
+    if not owned and os.geteuid() == 0:
+        return False
+    ignored = 0 if owned else SPECIAL_BITS
+    return stat.S_IMODE(status.st_mode) & ~ignored == stat.S_IMODE(entry.mode) & ~ignored
+
+
+def holds_content(source: PlacedChunks, chunk_hash: ChunkHash, directory: int, entry: Entry) -> bool:
+    """Return whether a regular file holds exactly what the backup does, by chunk ids. Raises OSError."""
+    descriptor, status = open_regular(entry.name, directory)
+    try:
+        if status.st_size != entry.size:
+            return False
+        for length, chunk in content_of(source, entry):
+            data = _read(descriptor, length) if chunk is not None else None
+            if data is None and not _all_zero(descriptor, length):
+                return False
+            if data is not None and chunk_hash(ChunkKind.DATA, data) != chunk:
+                return False
+    except (IntegrityError, ObjectMissingError):
+        return False
+    finally:
+        os.close(descriptor)
+    return True
+
+
+def _read(descriptor: int, length: int) -> bytes:
+    parts = []
+    while length > 0 and (data := os.read(descriptor, min(length, _PIECE))):
+        parts.append(data)
+        length -= len(data)
+    return b"".join(parts)
+
+
+def _all_zero(descriptor: int, length: int) -> bool:
+    position = os.lseek(descriptor, 0, os.SEEK_CUR)
+    end = position + length
+    while position < end:
+        try:
+            start = os.lseek(descriptor, position, os.SEEK_DATA)
+        except OSError:
+            break
+        if start >= end:
+            break
+        os.lseek(descriptor, start, os.SEEK_SET)
+        data = os.read(descriptor, min(end - start, _PIECE))
+        if not data or data.count(0) != len(data):
+            return False
+        position = start + len(data)
+    os.lseek(descriptor, end, os.SEEK_SET)
+    return True

@@ -1,0 +1,142 @@
+"""Second pass of a restore: hard links, then the attributes of directories, each after all that lies below it.
+
+Owns which directories get attributes: those that a restore made, and others only when overwriting was asked for.
+"""
+
+import os
+import stat
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+
+from repositories.engine.errors import IntegrityError, ObjectMissingError
+from repositories.engine.manifest.entries import Entry, EntryType, decode_entry
+from repositories.engine.manifest.order import join, split
+from repositories.engine.metadata.apply import apply_to_descriptor
+from repositories.engine.restore.chunks import PlacedChunks
+from repositories.engine.restore.objects import ObjectMaker
+from repositories.engine.restore.pulse import RestorePulse
+from repositories.engine.restore.request import Overwrite
+from repositories.engine.restore.selection import Selected
+from repositories.engine.restore.tally import Tally
+from repositories.engine.restore.target import TargetTree, is_unfinished
+from repositories.engine.restore.writing import FileTask, FileWriter, attributes_of
+from repositories.engine.source.descent import DIRECTORY_FLAGS
+
+
+@dataclass(frozen=True, slots=True)
+class Makers:
+    """What makes objects in this pass."""
+
+    source: PlacedChunks
+    objects: ObjectMaker
+    files: FileWriter
+    tally: Tally
+
+
+@dataclass(slots=True)
+class _Level:
+    path: bytes
+    directories: list[tuple[msgspec.Raw, bool]] = field(default_factory=list)
+
+
+class SecondPass:
+    """Runs once over the selection, after the first pass."""
+
+    def __init__(
+        self, makers: Makers, overwrite: Overwrite, first_names: Mapping[tuple[int, int], bytes], pulse: RestorePulse
+    ) -> None:
+        self._makers = makers
+        self._overwrite = overwrite
+        self._first_names = dict(first_names)
+        self._pulse = pulse
+        self._levels: list[_Level] = [_Level(b"")]
+        self._tree: TargetTree | None = None
+
+    def run(self, root: int, selection: Iterable[Selected]) -> None:
+        """Finish everything below the target; takes over the descriptor `root`."""
+        tree = self._tree = TargetTree(root, self._leave)
+        try:
+            for selected in selection:
+                self._pulse.entry(selected.directory)
+                try:
+                    tree.go(selected.directory)
+                except OSError:
+                    continue  # counted in the first pass
+                self._visit(tree, selected)
+            while tree.depth:
+                tree.up()
+            self._leave()
+        finally:
+            tree.close()
+
+    def _visit(self, tree: TargetTree, selected: Selected) -> None:
+        while len(self._levels) <= tree.depth:
+            self._levels.append(_Level(b""))
+        level = self._levels[tree.depth]
+        level.path = selected.directory
+        for entry, raw in selected.entries:
+            if entry.type == EntryType.DIRECTORY:
+                level.directories.append((raw, entry.name in selected.above))
+            elif entry.link_group is not None:
+                self._link(tree.descriptor, join(selected.directory, entry.name), entry)
+
+    def _link(self, directory: int, path: bytes, entry: Entry) -> None:
+        first = self._first_names.get(entry.link_group or (0, 0))
+        if first is None or first == path:
+            return
+        if self._makers.tally.may_link_to(first) and self._link_to(first, directory, entry):
+            return
+        if entry.type == EntryType.FILE:
+            self._makers.files.write(FileTask(directory, path, entry))
+        else:
+            self._makers.objects.make(directory, path, entry, ours=False)
+        if entry.link_group is not None and not self._makers.tally.may_link_to(first):
+            self._first_names[entry.link_group] = path
+
+    def _link_to(self, first: bytes, directory: int, entry: Entry) -> bool:
+        assert self._tree is not None  # noqa: S101 — set before anything is visited
+        parent, name = split(first)
+        try:
+            opened = self._tree.open_beside(parent)
+        except OSError:
+            return False
+        try:
+            return self._makers.objects.link((opened, name), directory, entry)
+        finally:
+            os.close(opened)
+
+    def _leave(self) -> None:
+        """Set the attributes of the directories in the one that is being left: all below them is done."""
+        tree = self._tree
+        if tree is None or len(self._levels) <= tree.depth:
+            return
+        level = self._levels[tree.depth]
+        directories, level.directories = level.directories, []
+        for raw, above in directories:
+            self._finish(tree.descriptor, level.path, decode_entry(raw), above=above)
+        del self._levels[tree.depth + 1 :]
+
+    def _finish(self, parent: int, parent_path: bytes, entry: Entry, *, above: bool) -> None:
+        try:
+            descriptor = os.open(entry.name, DIRECTORY_FLAGS, dir_fd=parent)
+        except OSError:
+            return  # kept, damaged or failed: counted in the first pass
+        try:
+            self.finish_directory(descriptor, entry, join(parent_path, entry.name), above=above)
+        finally:
+            os.close(descriptor)
+
+    def finish_directory(self, descriptor: int, entry: Entry, path: bytes, *, above: bool) -> None:
+        """Set an open directory's attributes, if they are ours to set."""
+        status = os.fstat(descriptor)
+        overwriting = self._overwrite is not Overwrite.NEVER and not above
+        if not stat.S_ISDIR(status.st_mode) or not (is_unfinished(status) or overwriting):
+            return
+        try:
+            attributes = attributes_of(self._makers.source, entry)
+        except (IntegrityError, ObjectMissingError):
+            self._makers.tally.damaged(path)
+            return
+        apply_to_descriptor(descriptor, attributes, self._makers.tally.warn)

@@ -1,0 +1,74 @@
+"""First pass of a restore: makes everything but hard links and the attributes of directories.
+
+Owns the walk over what is selected and into the target. A directory that the manifest did not make as one, or that
+something else keeps us out of, is never entered.
+"""
+
+import os
+from collections.abc import Iterable
+
+from repositories.engine.manifest.entries import Entry, EntryType
+from repositories.engine.manifest.order import is_within, join
+from repositories.engine.restore.objects import ObjectMaker
+from repositories.engine.restore.pulse import RestorePulse
+from repositories.engine.restore.selection import Selected
+from repositories.engine.restore.tally import Tally
+from repositories.engine.restore.target import TargetTree, has_default_acl, is_unfinished
+from repositories.engine.restore.windows import Windows
+
+
+class FirstPass:
+    """Runs once over the selection."""
+
+    def __init__(self, maker: ObjectMaker, windows: Windows, tally: Tally, pulse: RestorePulse) -> None:
+        self._maker = maker
+        self._windows = windows
+        self._tally = tally
+        self._pulse = pulse
+        self._blocked: bytes | None = None
+        self.first_names: dict[tuple[int, int], bytes] = {}
+
+    def run(self, tree: TargetTree, selection: Iterable[Selected]) -> None:
+        """Make everything; waits until all files are written."""
+        for selected in selection:
+            if self._blocked is not None and is_within(selected.directory, self._blocked):
+                self._leave_out(selected, kept=True)
+                continue
+            try:
+                tree.go(selected.directory)
+            except OSError:
+                # No entry made it a directory: a manifest that no backup writes.
+                self._leave_out(selected, kept=False)
+                continue
+            self._windows.enter()
+            self._fill(tree.descriptor, selected)
+        self._windows.finish()
+
+    def _fill(self, directory: int, selected: Selected) -> None:
+        ours = is_unfinished(os.fstat(directory))
+        inherits = has_default_acl(directory)
+        if ours and inherits:
+            os.removexattr(directory, "system.posix_acl_default")
+            inherits = False
+        for entry, _ in selected.entries:
+            path = join(selected.directory, entry.name)
+            self._pulse.entry(path)
+            self._place(directory, path, entry, (ours, inherits))
+
+    def _place(self, directory: int, path: bytes, entry: Entry, facts: tuple[bool, bool]) -> None:
+        ours, inherits = facts
+        if entry.type == EntryType.DIRECTORY:
+            if not self._maker.make_directory(directory, path, entry):
+                self._blocked = path
+            return
+        if entry.link_group is not None and self.first_names.setdefault(entry.link_group, path) != path:
+            return
+        if entry.type == EntryType.FILE:
+            self._windows.add(directory, path, entry, inherits=inherits)
+        else:
+            self._maker.make(directory, path, entry, ours=ours)
+
+    def _leave_out(self, selected: Selected, *, kept: bool) -> None:
+        note = self._tally.kept if kept else self._tally.damaged
+        for entry, _ in selected.entries:
+            note(join(selected.directory, entry.name))

@@ -1,0 +1,94 @@
+"""Which part of a backup is restored: everything, or some paths with the directories above them.
+
+Owns the reading order of a partial restore: manifest order, and only the pages that hold what is wanted.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import msgspec
+
+from repositories.engine.display import show_path
+from repositories.engine.errors import ConfigurationError
+from repositories.engine.manifest.chunks import ChunkSource
+from repositories.engine.manifest.entries import Entry, StreamRef, encode
+from repositories.engine.manifest.entry_reader import Listing, Lost, read_below, read_directory, read_listings
+from repositories.engine.manifest.order import directory_key, is_within, split
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """A part of a listing. `above` names the entries that are only the way to something selected."""
+
+    directory: bytes
+    entries: list[tuple[Entry, msgspec.Raw]]
+    above: frozenset[bytes] = frozenset()
+
+
+def normalise(paths: tuple[bytes, ...], source: bytes) -> tuple[bytes, ...]:
+    """Return paths relative to the source, sorted, none below another; () = everything. Raises ConfigurationError."""
+    found: set[bytes] = set()
+    for path in paths:
+        if path.startswith(b"/"):
+            inside = source.rstrip(b"/") + b"/"
+            relative = path[len(inside) :] if path.startswith(inside) else b"" if path + b"/" == inside else path[1:]
+        else:
+            relative = path
+        parts = [part for part in relative.split(b"/") if part not in (b"", b".")]
+        if b".." in parts or b"\0" in relative:
+            raise ConfigurationError(f"{show_path(path)} is no path within a backup", hint="give it without ..")
+        found.add(b"/".join(parts))
+    return tuple(path for path in sorted(found) if not any(path != other and is_within(path, other) for other in found))
+
+
+def read_selected(
+    source: ChunkSource, top: StreamRef | None, paths: tuple[bytes, ...], lost: Lost
+) -> Iterator[Selected]:
+    """Yield what is selected, in manifest order. Raises ConfigurationError when a path is not in the backup.
+
+    `lost` is told of pages that cannot be read; what they held is left out.
+    """
+    if not paths or paths == (b"",):
+        yield from (Selected(listing.directory, listing.entries) for listing in read_listings(source, top, lost=lost))
+        return
+    steps = _ways(source, top, paths)
+    ranges = {directory_key(path): path for path in paths}
+    for key in sorted({*steps, *ranges}):
+        if key in steps:
+            yield steps[key]
+        if key in ranges:
+            yield from _below(read_below(source, top, ranges[key], lost))
+
+
+def _below(listings: Iterator[Listing]) -> Iterator[Selected]:
+    return (Selected(listing.directory, listing.entries) for listing in listings)
+
+
+def _ways(source: ChunkSource, top: StreamRef | None, paths: tuple[bytes, ...]) -> dict[bytes, Selected]:
+    """Return the parts of the listings that lead to the paths, by directory key."""
+    wanted: dict[bytes, set[bytes]] = {}
+    ends: dict[bytes, set[bytes]] = {}
+    for path in paths:
+        directory, name = split(path)
+        ends.setdefault(directory, set()).add(name)
+        rest = path
+        while rest:
+            rest, name = split(rest)
+            wanted.setdefault(rest, set()).add(name)
+    steps: dict[bytes, Selected] = {}
+    for directory, names in wanted.items():
+        entries = [
+            (entry, msgspec.Raw(encode(entry)))
+            for entry in read_directory(source, top, directory)
+            if entry.name in names
+        ]
+        missing = names - {entry.name for entry, _ in entries}
+        if missing:
+            path = directory + b"/" + min(missing) if directory else min(missing)
+            raise ConfigurationError(
+                f"{show_path(path)} is not in the backup",
+                hint="ls shows what a backup holds; paths are from its source on",
+            )
+        above = frozenset(names - ends.get(directory, set()))
+        steps[directory_key(directory)] = Selected(directory, entries, above)
+    return steps

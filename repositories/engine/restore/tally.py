@@ -1,0 +1,126 @@
+"""Counts what happens during a restore, from several threads.
+
+Owns the figures and the bounded lists of paths. Remembers which first names of hard links must not be linked to.
+"""
+
+import threading
+from collections import Counter
+
+from repositories.engine.manifest.entries import Entry, EntryType
+from repositories.engine.metadata.apply import AttributeClass
+from repositories.engine.restore.request import RestoreResult
+
+LISTED = 100
+
+
+class Tally:
+    """All methods may be called from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._restored: Counter[int] = Counter()
+        self._warnings: Counter[str] = Counter()
+        self._lists: dict[str, list[bytes]] = {"kept": [], "damaged": []}
+        self._failed_list: list[tuple[bytes, str]] = []
+        self._counts: Counter[str] = Counter()
+        self._unlinkable: set[bytes] = set()
+        self._damaged: set[bytes] = set()
+
+    @property
+    def bytes_written(self) -> int:
+        """Content written so far."""
+        return self._counts["bytes"]
+
+    @property
+    def files(self) -> int:
+        """Files restored so far."""
+        return self._restored[EntryType.FILE]
+
+    def restored(self, entry: Entry) -> None:
+        """An object was made or overwritten."""
+        with self._lock:
+            self._restored[entry.type] += 1
+
+    def wrote(self, count: int) -> None:
+        """Content went to the target."""
+        with self._lock:
+            self._counts["bytes"] += count
+
+    def existing(self) -> None:
+        """An object was there already, identical."""
+        with self._lock:
+            self._counts["existing"] += 1
+
+    def verified(self) -> None:
+        """A file was read back and is what the backup holds."""
+        with self._lock:
+            self._counts["verified"] += 1
+
+    def kept(self, path: bytes) -> None:
+        """An object was there already, differs, and stays."""
+        self._note("kept", path)
+
+    def damaged(self, path: bytes) -> None:
+        """An object is not restored for the repository does not give it back."""
+        with self._lock:
+            if path in self._damaged:
+                return
+            self._damaged.add(path)
+        self._note("damaged", path)
+
+    def lost(self, first: bytes, count: int) -> None:
+        """A page of the manifest cannot be read: `count` objects from the path `first` on are not restored."""
+        with self._lock:
+            self._counts["damaged"] += count - 1
+        self._note("damaged", first)
+
+    def failed(self, path: bytes, error: OSError) -> None:
+        """An object could not be written."""
+        with self._lock:
+            self._counts["failed"] += 1
+            self._unlinkable.add(path)
+            if len(self._failed_list) < LISTED:
+                self._failed_list.append((path, error.strerror or str(error)))
+
+    def warn(self, kind: AttributeClass, error: OSError) -> None:
+        """An attribute could not be set; the detail is one class, not one line each."""
+        del error
+        with self._lock:
+            self._warnings[str(kind)] += 1
+
+    def may_link_to(self, path: bytes) -> bool:
+        """Return whether a name was restored, so that others may become hard links to it."""
+        with self._lock:
+            return path not in self._unlinkable
+
+    def is_intact(self, path: bytes) -> bool:
+        """Return whether an object is neither kept, damaged nor failed."""
+        return self.may_link_to(path)
+
+    def result(self) -> RestoreResult:
+        """Return the figures."""
+        kinds = self._restored
+        others = sum(kinds.values()) - kinds[EntryType.FILE] - kinds[EntryType.DIRECTORY] - kinds[EntryType.LINK]
+        return RestoreResult(
+            files=kinds[EntryType.FILE],
+            directories=kinds[EntryType.DIRECTORY],
+            links=kinds[EntryType.LINK],
+            others=others,
+            bytes_written=self._counts["bytes"],
+            existing=self._counts["existing"],
+            kept=self._counts["kept"],
+            damaged=self._counts["damaged"],
+            failed=self._counts["failed"],
+            verified_files=self._counts["verified"],
+            warnings=dict(sorted(self._warnings.items())),
+            kept_paths=self._lists["kept"],
+            damaged_paths=self._lists["damaged"],
+            failed_paths=self._failed_list,
+        )
+
+    def _note(self, kind: str, path: bytes) -> None:
+        with self._lock:
+            self._counts[kind] += 1
+            self._unlinkable.add(path)
+            if len(self._lists[kind]) < LISTED:
+                self._lists[kind].append(path)

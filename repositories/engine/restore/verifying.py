@@ -1,0 +1,45 @@
+"""Reads restored files back and compares them with the backup, by chunk ids.
+
+Owns the comparison only; it writes nothing.
+"""
+
+from collections.abc import Iterable
+
+from repositories.engine.manifest.entries import EntryType
+from repositories.engine.manifest.order import join
+from repositories.engine.restore.chunks import PlacedChunks
+from repositories.engine.restore.existing import holds_content
+from repositories.engine.restore.hashing import ChunkHash
+from repositories.engine.restore.pulse import RestorePulse
+from repositories.engine.restore.selection import Selected
+from repositories.engine.restore.tally import Tally
+from repositories.engine.restore.target import TargetTree
+
+
+def verify(
+    tree: TargetTree,
+    selection: Iterable[Selected],
+    against: tuple[PlacedChunks, ChunkHash],
+    tally: Tally,
+    pulse: RestorePulse,
+) -> None:
+    """Compare each file that should be there now; what differs is counted as damaged."""
+    source, chunk_hash = against
+    for selected in selection:
+        try:
+            tree.go(selected.directory)
+        except OSError:
+            continue  # counted before
+        for entry, _ in selected.entries:
+            path = join(selected.directory, entry.name)
+            pulse.entry(path)
+            if entry.type != EntryType.FILE or not tally.is_intact(path):
+                continue
+            try:
+                same = holds_content(source, chunk_hash, tree.descriptor, entry)
+            except OSError:
+                same = False
+            if same:
+                tally.verified()
+            else:
+                tally.damaged(path)

@@ -1,0 +1,86 @@
+"""Collects files into windows and has them written by two threads, in the order of packs and blocks.
+
+Owns the threads and the bound on open directories and files. The walk goes on while the last window is written.
+"""
+
+import os
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Final
+
+from repositories.engine.manifest.entries import Entry
+from repositories.engine.restore.chunks import PlacedChunks, first_place
+from repositories.engine.restore.writing import FileTask, FileWriter
+
+WRITERS: Final = 2
+_FILES: Final = 200
+_BYTES: Final = 32 * 1024 * 1024
+_LARGE: Final = 8 * 1024 * 1024
+
+
+class Windows:
+    """Takes files in any order and writes them; `finish` waits for all. Used by one thread."""
+
+    def __init__(self, source: PlacedChunks, writer: FileWriter) -> None:
+        self._source = source
+        self._writer = writer
+        self._pool = ThreadPoolExecutor(WRITERS, "syncova-restore")
+        self._tasks: list[FileTask] = []
+        self._bytes = 0
+        self._held: list[int] = []
+        self._directory = -1
+        self._running: list[Future[None]] = []
+        self._running_held: list[int] = []
+
+    def enter(self) -> None:
+        """The walk stands in another directory now."""
+        self._directory = -1
+
+    def add(self, directory: int, path: bytes, entry: Entry, *, inherits: bool) -> None:
+        """Take a file to be written into the open directory `directory`. Raises what broke the restore."""
+        if entry.size > _LARGE:
+            self._writer.write(FileTask(directory, path, entry, inherits))
+            return
+        if self._directory < 0:
+            self._directory = os.dup(directory)
+            self._held.append(self._directory)
+        self._tasks.append(FileTask(self._directory, path, entry, inherits))
+        self._bytes += entry.size
+        if len(self._tasks) >= _FILES or self._bytes >= _BYTES:
+            self._start()
+
+    def finish(self) -> None:
+        """Write what is left and wait for it."""
+        self._start()
+        self._wait()
+
+    def close(self) -> None:
+        """End the threads and close what is held, also after an error."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        for descriptor in self._held + self._running_held:
+            os.close(descriptor)
+        self._held, self._running_held = [], []
+
+    def _start(self) -> None:
+        self._wait()
+        tasks = self._tasks
+        tasks.sort(key=lambda task: first_place(self._source, task.entry))
+        self._running_held = self._held
+        middle = len(tasks) // WRITERS
+        self._running = [self._pool.submit(self._write_all, part) for part in (tasks[:middle], tasks[middle:]) if part]
+        self._tasks, self._held, self._directory, self._bytes = [], [], -1, 0
+
+    def _wait(self) -> None:
+        running, self._running = self._running, []
+        try:
+            for future in running:
+                future.result()
+        finally:
+            for future in running:
+                future.exception()
+            for descriptor in self._running_held:
+                os.close(descriptor)
+            self._running_held = []
+
+    def _write_all(self, tasks: list[FileTask]) -> None:
+        for task in tasks:
+            self._writer.write(task)
