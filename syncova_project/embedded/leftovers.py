@@ -21,6 +21,7 @@ def stop_leftovers(layout: Layout, say: Callable[[str], None], grace: float = _G
     found = len({*strays, *(member.identity for member in alive)})
     if not found:
         return 0
+    processes.wake(strays)
     say(f"Stopping {found} processes that an earlier start left")
     others = [member.identity for member in alive if member.name not in {postgres.NAME, valkey.NAME}]
     processes.stop(others, signal.SIGTERM, grace)

@@ -3,11 +3,12 @@
 Owns the identity of a process (pid and start time, so that a reused pid is never signalled). Knows no server.
 """
 
+import contextlib
 import os
 import re
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -100,6 +101,14 @@ def send(identity: Identity, number: signal.Signals) -> None:
             os.kill(identity.pid, each)
         except ProcessLookupError:
             return
+
+
+def wake(identities: Iterable[Identity]) -> None:
+    """Let processes go on that a signal stopped: what waits for them could not end otherwise."""
+    for identity in identities:
+        if is_alive(identity):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(identity.pid, signal.SIGCONT)
 
 
 def kill_session(identity: Identity) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from syncova_project import env
 from syncova_project.embedded.accounts import Account, can_read
 from syncova_project.embedded.programs import refreshed_copy, stamp_of
 
@@ -35,7 +36,8 @@ class Interpreter:
 
 def own_interpreter() -> Interpreter:
     """Return this process's own interpreter and clone: for processes that run as the same user."""
-    return Interpreter((sys.executable, "-P"), {"PYTHONPATH": str(CLONE), "PYTHONNOUSERSITE": "1"})
+    path = ":".join(filter(None, (str(CLONE), env.foreign("PYTHONPATH"))))
+    return Interpreter((sys.executable, "-P"), {"PYTHONPATH": path, "PYTHONNOUSERSITE": "1"})
 
 
 def interpreter_for(account: Account, directory: Path) -> Interpreter:

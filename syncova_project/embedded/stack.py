@@ -69,6 +69,7 @@ class Stack:
     def stop(self) -> None:
         """Stop everything, servers last, within 35 seconds; safe to repeat."""
         self._write("stopping")
+        processes.wake(server.identity for server in self._servers if server.identity)
         running = [member.identity for member in self._members if member.identity]
         late = processes.stop(running, signal.SIGTERM, MEMBERS_GRACE)
         for member in self._members:
