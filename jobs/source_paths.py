@@ -38,4 +38,5 @@ def refusal(path: bytes, roots: Sequence[bytes], own_data: Sequence[bytes]) -> s
 
 def lies_in(path: bytes, directory: bytes) -> bool:
     """Tell whether `path` is `directory` or below it."""
-    return path == directory or path.startswith(directory.rstrip(b"/") + b"/")
+    plain = directory.rstrip(b"/")
+    return path == (plain or b"/") or path.startswith(plain + b"/")

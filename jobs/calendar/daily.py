@@ -35,7 +35,7 @@ class DailyPlan:
         zone = load_zone(self.zone_name)
         return wallclock.latest_until(instant, zone, self._times, horizon_days=_HORIZON_DAYS)
 
-    def count(self, first: dt.datetime, last: dt.datetime, limit: int) -> int:
+    def count(self, first: dt.datetime, last: dt.datetime, limit: int) -> tuple[int, bool]:
         """By stepping, no further than the limit."""
         return count_by_steps(self, first, last, limit)
 

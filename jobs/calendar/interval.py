@@ -36,10 +36,10 @@ class IntervalPlan:
         index = self._index(instant)
         return self._point(index) if index >= 0 else None
 
-    def count(self, first: dt.datetime, last: dt.datetime, limit: int) -> int:
+    def count(self, first: dt.datetime, last: dt.datetime, limit: int) -> tuple[int, bool]:
         """Arithmetic, so the limit is never needed."""
         before = self._index(first - dt.timedelta(microseconds=1))
-        return max(0, self._index(last) - max(before, -1))
+        return max(0, self._index(last) - max(before, -1)), True
 
     def definition(self) -> Mapping[str, Any]:
         """`{"type": "interval", "every_seconds": …}`, with the anchor where it was given."""

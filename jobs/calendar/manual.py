@@ -26,9 +26,9 @@ class ManualPlan:
         """Never."""
         return None
 
-    def count(self, first: dt.datetime, last: dt.datetime, limit: int) -> int:
+    def count(self, first: dt.datetime, last: dt.datetime, limit: int) -> tuple[int, bool]:
         """None at all."""
-        return 0
+        return 0, True
 
     def definition(self) -> Mapping[str, Any]:
         """`{"type": "manual"}`."""

@@ -44,8 +44,8 @@ class Plan(Protocol):
     def latest_until(self, instant: dt.datetime) -> Occurrence | None:
         """Return the last occurrence at or before `instant`; None: there is none."""
 
-    def count(self, first: dt.datetime, last: dt.datetime, limit: int) -> int:
-        """Return how many occurrences lie in [first, last], counted no further than `limit` where it must count."""
+    def count(self, first: dt.datetime, last: dt.datetime, limit: int) -> tuple[int, bool]:
+        """Return how many occurrences lie in [first, last], and whether that is all: stepping stops at `limit`."""
 
     def definition(self) -> Mapping[str, Any]:
         """Return the API's JSON, which parses to an equal plan."""

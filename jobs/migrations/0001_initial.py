@@ -929,9 +929,8 @@ class Migration(migrations.Migration):
             model_name="schedule",
             constraint=models.CheckConstraint(
                 condition=models.Q(
-                    models.Q(("state", "active"), ("state_code", "")),
-                    models.Q(("state", "flagged"), ("state_code__gt", "")),
-                    _connector="OR",
+                    models.Q(models.Q(("state", "flagged"), _negated=True), ("state_code__gt", ""), _connector="OR"),
+                    models.Q(("state_code", ""), ("state", "flagged"), _connector="OR"),
                 ),
                 name="schedules_flagged_has_a_reason",
             ),

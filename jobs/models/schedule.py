@@ -60,8 +60,8 @@ class Schedule(models.Model):
             ),
             models.CheckConstraint(
                 name="schedules_flagged_has_a_reason",
-                condition=Q(state=ScheduleState.ACTIVE, state_code="")
-                | Q(state=ScheduleState.FLAGGED, state_code__gt=""),
+                condition=(~Q(state=ScheduleState.FLAGGED) | Q(state_code__gt=""))
+                & (Q(state_code="") | Q(state=ScheduleState.FLAGGED)),
             ),
             models.CheckConstraint(
                 name="schedules_deleted_is_never_due",

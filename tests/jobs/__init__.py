@@ -1,0 +1,1 @@
+"""Tests of jobs: pure policy without a database, rows and the loop on real PostgreSQL."""

@@ -1,0 +1,1 @@
+"""Tests of the calendar: pure, against real zone rules."""
