@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, Final
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Greatest
@@ -220,7 +221,7 @@ def _follow(run: Run, job: Job, verdict: Verdict, now: dt.datetime) -> None:
     Job.objects.filter(id=job.id).update(**last)
     if job.deleted_at is not None or job.paused_at is not None:
         return
-    policy = RetryPolicy(max_attempts=job.max_attempts)
+    policy = RetryPolicy(max_attempts=job.max_attempts, first_delay=settings.SYNCOVA_RETRY_SECONDS)
     following = successor(_ended(run), verdict, policy, now=now, jitter=_jitter.random())
     if following is not None:
         enqueue(following, now=now)

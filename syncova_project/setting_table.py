@@ -162,6 +162,15 @@ TABLE: tuple[Setting, ...] = (
         maximum=86400,
     ),
     Setting(
+        "SYNCOVA_RETRY_SECONDS",
+        Kind.SECONDS,
+        SCHEDULER,
+        "Delay before the first retry of a failed run; it doubles with each further one, up to 15 minutes.",
+        "30",
+        minimum=1,
+        maximum=900,
+    ),
+    Setting(
         "SYNCOVA_GLOBAL_LIMIT",
         Kind.INTEGER,
         SCHEDULER,
