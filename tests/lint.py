@@ -4,6 +4,7 @@ The type check takes as long as the others together, so it has one core and they
 """
 
 import argparse
+import os
 import subprocess
 import sys
 import sysconfig
@@ -49,6 +50,13 @@ OTHERS = (
     Check("migrations", (*_MANAGE, "makemigrations", "--check", "--dry-run")),
 )
 
+# Settings of nobody: no file of this machine is read, and the database is one that no server answers for.
+NOWHERE = {
+    "SYNCOVA_SETTINGS_FILE": os.devnull,
+    "SYNCOVA_DATA_DIR": str(CLONE / ".syncova-test" / "data"),
+    "SYNCOVA_DATABASE_URL": f"postgresql://nobody@/nothing?host={CLONE}",
+}
+
 
 def run(check: Check) -> Outcome:
     """Run one check to its end and return all that it printed."""
@@ -56,6 +64,7 @@ def run(check: Check) -> Outcome:
     done = subprocess.run(
         check.command,
         cwd=CLONE,
+        env={**os.environ, **NOWHERE},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

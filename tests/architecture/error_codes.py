@@ -7,6 +7,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 from tests.architecture.source_files import CLONE, Module, calls, product
 
@@ -28,14 +29,12 @@ class ErrorCode:
 
 
 def from_classes(module: Module) -> Iterator[ErrorCode]:
-    """Yield the codes of error classes."""
-    for node in ast.walk(module.tree):
-        if isinstance(node, ast.ClassDef) and node.name.endswith("Error"):
-            fields = {name: value for each in node.body for name, value in _constant(each)}
-            if CODE.match(str(fields.get("code", ""))):
-                meaning = " ".join((ast.get_docstring(node) or "").split("\n\n")[0].split())
-                shown = (str(fields.get(name, "")) for name in ("exit_code", "status"))
-                yield ErrorCode(str(fields["code"]), meaning, *shown)
+    """Yield the codes of error classes; what a class does not say, its nearest base of the product says."""
+    for node in _error_classes(module):
+        code = str(_field(node, module, "code"))
+        if CODE.match(code) and any(name == "code" for each in node.body for name, _ in _constant(each)):
+            meaning = " ".join((ast.get_docstring(node) or "").split("\n\n")[0].split())
+            yield ErrorCode(code, meaning, _field(node, module, "exit_code"), _field(node, module, "status"))
 
 
 def from_calls(module: Module) -> Iterator[ErrorCode]:
@@ -71,6 +70,25 @@ def write() -> None:
     before, _, rest = DOCUMENT.read_text(encoding="utf-8").partition(BEGIN)
     _, _, after = rest.partition(END)
     DOCUMENT.write_text(f"{before}{table()}{after}", encoding="utf-8")
+
+
+@cache
+def _error_classes(module: Module) -> tuple[ast.ClassDef, ...]:
+    found = (node for node in ast.walk(module.tree) if isinstance(node, ast.ClassDef))
+    return tuple(node for node in found if node.name.endswith("Error"))
+
+
+def _field(node: ast.ClassDef, module: Module, field: str) -> str:
+    for name, value in (pair for each in node.body for pair in _constant(each)):
+        if name == field:
+            return str(value)
+    bases = {each.id for each in node.bases if isinstance(each, ast.Name)}
+    # A name may be used twice in the product: the class of the same file is meant.
+    for where in (module, *product()):
+        for base in _error_classes(where):
+            if base.name in bases and base is not node:
+                return _field(base, where, field)
+    return ""
 
 
 def _sentence(node: ast.expr) -> str:

@@ -12,7 +12,7 @@ APPS = ("repositories", "jobs", "agents", "workers")  # lowest first
 PRODUCT = (*APPS, "syncova_project", "manage.py")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Module:
     """One Python file."""
 

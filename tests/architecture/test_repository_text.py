@@ -9,7 +9,7 @@ from tests.architecture.source_files import CLONE, repository_files
 # Names of the documentation and test kind, this machine itself, and the licence's own address.
 HOSTS = re.compile(
     r"^(localhost|127\.\d+\.\d+\.\d+|\[::1?\]|0\.0\.0\.0|([a-z0-9-]+\.)*(example|invalid|test)(\.(org|com|net))?"
-    r"|www\.apache\.org|[a-z]+)$"
+    r"|www\.apache\.org|[a-z0-9-]+)$"
 )
 ADDRESS = re.compile(r"https?://(?:[^\s/@\"']*@)?(\[[0-9a-f:]+\]|[A-Za-z0-9.-]+)")
 LEFT_OPEN = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
