@@ -5,7 +5,6 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from repositories.console import exits
 from repositories.console.engine_run import run_engine
 from repositories.console.failures import CommandError
 from repositories.console.options import LongOptions
@@ -71,7 +70,7 @@ def run(options: Options) -> int:
     result = run_engine(request, view, terminal).result
     _print(terminal, result)
     terminal.document(result)
-    return _exit_code(result)
+    return int(result["exit_code"])
 
 
 def _order(options: Options) -> RestoreOrder:
@@ -94,12 +93,24 @@ def _order(options: Options) -> RestoreOrder:
 
 def _print(terminal: Terminal, result: dict[str, Any]) -> None:
     terminal.line(
-        f"restored {result['files']:,} files ({show_bytes(result['bytes'])}) of {result['short_id']} "
-        f"into {result['target']}"
+        f"restored {result['files']:,} files, {result['directories']:,} directories, {result['links']:,} links "
+        f"({show_bytes(result['bytes'])} written) of backup {result['short_id']} into {result['target']}"
     )
+    if result["verified_files"]:
+        terminal.line(f"  {result['verified_files']:,} files read back and compared")
+    if result["existing"]:
+        terminal.line(f"  {result['existing']:,} were there already and identical")
+    _print_paths(terminal, result, "damaged", "not restored, damaged in the repository")
+    _print_paths(terminal, result, "failed", "not restored")
+    _print_paths(terminal, result, "kept", "kept as it is, differs from the backup (see --overwrite)")
+    for kind, count in result["warnings"].items():
+        terminal.warning(f"{kind} of {count:,} objects could not be set")
 
 
-def _exit_code(result: dict[str, Any]) -> int:
-    if result["damaged"]:
-        return exits.INTEGRITY
-    return exits.SKIPPED if result["kept"] else exits.DONE
+def _print_paths(terminal: Terminal, result: dict[str, Any], kind: str, meaning: str) -> None:
+    paths = result[f"{kind}_paths"]
+    for path in paths:
+        reason = f": {path['reason']}" if "reason" in path else ""
+        terminal.line(f"  {meaning}: {path['path']}{reason}")
+    if result[kind] > len(paths):
+        terminal.line(f"  {meaning}: {result[kind] - len(paths):,} more")

@@ -1,7 +1,6 @@
 """docs/restore_without_syncova.py restores a real repository, alone (1.8, A9, 1.20)."""
 
 import os
-import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 from repositories.engine.repository import CreateOptions, Repository, create_repository
 from repositories.engine.storage.local import LocalStorage
 from tests.engine.repositories import CHEAP, PASSWORD, back_up_tree
+from tests.tree_facts import facts
 
 PROGRAM = Path(__file__).parents[2] / "docs" / "restore_without_syncova.py"
 HOSTILE = [b"\x1b[31mred\n", b"invalid\xff\xfe", "rtl\u202egpj.exe".encode(), b"[bold]markup[", b"back\\slash", b" "]
@@ -70,30 +70,6 @@ def call(tmp_path: Path, *words: str | Path, secret: str = "password") -> subpro
     return subprocess.run(
         [*arguments, *map(str, words)], cwd=lonely, env={"LANG": "C.UTF-8"}, capture_output=True, text=True, check=False
     )
-
-
-def facts(root: Path) -> dict[bytes, tuple[object, ...]]:
-    """Return all that a restore must bring back, by relative path."""
-    found: dict[bytes, tuple[object, ...]] = {}
-    top = os.fsencode(root)
-    inodes: dict[int, int] = {}
-    for directory, names, files in os.walk(top):
-        for name in sorted([*names, *files]):
-            path = os.path.join(directory, name)
-            status = os.lstat(path)
-            kind = stat.S_IFMT(status.st_mode)
-            content = Path(os.fsdecode(path)).read_bytes() if kind == stat.S_IFREG else None
-            target = os.readlink(path) if kind == stat.S_IFLNK else None
-            attributes = {each: os.getxattr(path, each, follow_symlinks=False) for each in _attributes(path)}
-            size = status.st_size if kind == stat.S_IFREG else 0
-            times = (status.st_mode, status.st_uid, status.st_gid, size, status.st_mtime_ns)
-            links = inodes.setdefault(status.st_ino, len(inodes)) if status.st_nlink > 1 and content else None
-            found[os.path.relpath(path, top)] = (*times, content, target, attributes, links is not None)
-    return found
-
-
-def _attributes(path: bytes) -> list[str]:
-    return [name for name in os.listxattr(path, follow_symlinks=False) if name.startswith("user.")]
 
 
 def test_it_restores_bit_for_bit(tmp_path: Path, tree: Path, repository: Repository) -> None:

@@ -3,7 +3,6 @@
 Owns the loop over sources and which errors end only one of them. The engine's backup owns all the rest.
 """
 
-import time
 from typing import Any
 
 from repositories.engine import ids
@@ -17,7 +16,6 @@ from repositories.engine.process.failures import error_info
 from repositories.engine.process.introduction import introduce_writer, uuid_of
 from repositories.engine.process.protocol import (
     ProblemInfo,
-    Progress,
     Request,
     RunReference,
     SourceFigures,
@@ -25,6 +23,7 @@ from repositories.engine.process.protocol import (
     SourceRequest,
     SourceStarted,
 )
+from repositories.engine.process.reports import bucket_of, progress_event
 from repositories.engine.progress import Progress as Report
 from repositories.engine.progress import ProgressGate
 from repositories.engine.repository import WriteOptions, WriteSession
@@ -39,7 +38,7 @@ def back_up_sources(request: Request, channel: Channel) -> dict[str, Any]:
     run = request.run
     if run is None or not request.sources:
         raise ConfigurationError("a backup needs a run and at least one source", hint="this is a defect of the caller")
-    bucket = _bucket(request, channel)
+    bucket = bucket_of(request, channel)
     repository = introduce_writer(request, channel)
     done = 0
     with repository.begin_write(WriteOptions(compression=request.compression)) as session:
@@ -114,18 +113,6 @@ class _SourceRun:
         )
 
 
-def progress_event(progress: Report, source: str | None) -> Progress:
-    """Return the engine's progress as an event."""
-    return Progress(
-        source=source,
-        phase=progress.phase,
-        files=progress.files,
-        bytes_read=progress.bytes_read,
-        bytes_stored=progress.bytes_stored,
-        current=path_fields(progress.current)["path"],
-    )
-
-
 def figures_of(result: BackupResult) -> SourceFigures:
     """Return a backup's result as data."""
     return SourceFigures(
@@ -159,11 +146,3 @@ def _problem(problem: Problem) -> ProblemInfo:
         message=show_text(problem.detail),
         **path_fields(problem.path),
     )
-
-
-def _bucket(request: Request, channel: Channel) -> Throttle | None:
-    """Make the run's one bucket; before the repository is opened, so that a bad limit is told first (C7)."""
-    rate = request.bandwidth_bytes_per_second
-    if rate is None:
-        return None
-    return Throttle(rate, monotonic=SYSTEM_CLOCK.monotonic, sleep=time.sleep, stop=channel.cancelled)

@@ -1,0 +1,51 @@
+"""syncova-agent explain: which rule decides, and why."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from repositories.console import exits
+from tests.cli.programs import Programs
+
+
+def test_the_last_matching_rule_decides_and_is_named(programs: Programs, tmp_path: Path) -> None:
+    (tmp_path / "rules").write_text("*.tmp\ncache/\n")
+    rules = ("--exclude-file", tmp_path / "rules", "--exclude", "!keep.tmp")
+
+    def explain(path: str) -> dict[str, object]:
+        ended = programs.agent("explain", "--path", path, *rules, "--json", tmp_path, secret=False)
+        assert ended.code == exits.DONE
+        document: dict[str, object] = ended.json
+        return document
+
+    out = explain("a/x.tmp")
+    assert (out["excluded"], out["rule"], out["rule_number"]) == (True, "*.tmp", 1)
+    kept = explain("a/keep.tmp")
+    assert (kept["excluded"], kept["rule"]) == (False, "!keep.tmp")
+    below = explain("cache/deep/file")
+    assert (below["excluded"], below["decided_at"]) == (True, {"path": "cache"})
+    free = explain(str(tmp_path / "other"))
+    assert (free["excluded"], free["rule"]) == (False, None)
+
+
+def test_it_says_so_in_words(programs: Programs, tmp_path: Path) -> None:
+    ended = programs.agent("explain", "--path", "x.tmp", "--exclude", "*.tmp", tmp_path, secret=False)
+    assert ended.out == "x.tmp is left out: rule 1, *.tmp, matches x.tmp\n"
+
+
+@pytest.mark.parametrize("path", ["\x1b[31m.tmp", "a\nb.tmp", "\u202e.tmp", os.fsdecode(b"\xff.tmp"), "a[/b].tmp"])
+def test_hostile_paths_and_rules(programs: Programs, tmp_path: Path, path: str) -> None:
+    for words in ((), ("--json",)):
+        ended = programs.agent("explain", "--path", path, "--exclude", "*.tmp", *words, tmp_path, secret=False)
+        assert ended.code == exits.DONE
+        ended.assert_harmless()
+        programs.agent(
+            "explain", "--path", f"/{path}", "--exclude", "*", *words, tmp_path, secret=False
+        ).assert_harmless()
+
+
+def test_a_path_and_one_root_are_needed(programs: Programs, tmp_path: Path) -> None:
+    assert programs.agent("explain", tmp_path, secret=False).code == exits.USAGE
+    assert programs.agent("explain", "--path", "x", secret=False).code == exits.USAGE
+    assert programs.agent("explain", "--path", "x", tmp_path, tmp_path, secret=False).code == exits.USAGE
