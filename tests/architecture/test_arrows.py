@@ -7,6 +7,7 @@ from tests.architecture.source_files import APPS, Module, calls, modules, produc
 
 RELATIONS = {"ForeignKey", "OneToOneField", "ManyToManyField", "get_model"}
 EMPTY_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "tools", "shared", "base_utils"}
+ENGINE_INSIDES = ("chunking", "codec", "format", "index", "objects", "packs", "sessions")
 LEAF_APPS = {"access"}
 
 
@@ -51,6 +52,19 @@ def test_the_engine_imports_nothing_of_the_app_around_it() -> None:
         for node in ast.walk(module.tree)
         for name in _imported(node)
         if name.split(".")[0] == "repositories" and not f"{name}.".startswith("repositories.engine.")
+    ]
+    assert breaches == []
+
+
+def test_the_app_around_the_engine_uses_its_front_door() -> None:
+    """The other outsiders are import-linter's; it cannot name a package without the engine inside it."""
+    inside = {f"repositories.engine.{name}" for name in ENGINE_INSIDES}
+    breaches = [
+        f"{module.where(node)} imports {name}"
+        for module in modules("repositories")
+        for node in ast.walk(module.tree)
+        for name in _imported(node)
+        if not module.path.startswith("repositories/engine/") and ".".join(name.split(".")[:3]) in inside
     ]
     assert breaches == []
 
