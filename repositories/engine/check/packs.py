@@ -1,0 +1,113 @@
+"""Checks packs: their sizes, and with `read_data` every byte of them.
+
+Owns reading whole packs, two at a time, and which chunks are bad. A first failure is put down to the transport and
+read again.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+
+import blake3
+
+from repositories.engine.check.report import Beat, Findings
+from repositories.engine.errors import EngineError, IntegrityError, ObjectMissingError
+from repositories.engine.format.headers import parse_object_header
+from repositories.engine.format.kinds import DIRECTORIES, ObjectKind, object_id_of, object_name
+from repositories.engine.packs.blocks import open_block, verify_chunks
+from repositories.engine.packs.directory import PackRecord
+from repositories.engine.packs.table import table_ids
+from repositories.engine.repository import Repository
+
+_READERS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class PackResult:
+    """What reading one pack gave. `bad` chunks cannot be read from it; None in `failure` = all is good."""
+
+    pack: PackRecord
+    chunks: int
+    bad: tuple[bytes, ...]
+    failure: str | None
+
+
+def check_sizes(repository: Repository, packs: Iterable[PackRecord], findings: Findings, beat: Beat) -> set[bytes]:
+    """Compare the medium's packs with the index; return the ids of packs that are missing or cut."""
+    sizes: dict[bytes, int] = {}
+    for stored in repository.storage.list(DIRECTORIES[ObjectKind.PACK] + "/"):
+        beat()
+        pack_id = object_id_of(stored.name)
+        if pack_id is not None:
+            sizes[pack_id] = stored.size
+    wrong: set[bytes] = set()
+    for pack in packs:
+        name = object_name(ObjectKind.PACK, pack.pack_id)
+        size = sizes.get(pack.pack_id)
+        if size is None:
+            findings.add("pack", name, "it is missing")
+        elif size != pack.length:
+            findings.add("pack", name, f"it has {size} bytes; the index says {pack.length}")
+        if size != pack.length:
+            wrong.add(pack.pack_id)
+    return wrong
+
+
+def unreferenced(repository: Repository, known: Iterable[bytes]) -> int:
+    """Return how many packs no index names: leavings of backups that were broken off."""
+    found = {object_id_of(stored.name) for stored in repository.storage.list(DIRECTORIES[ObjectKind.PACK] + "/")}
+    return len(found - {None} - set(known))
+
+
+def read_packs(repository: Repository, packs: Iterable[PackRecord], beat: Beat) -> Iterator[PackResult]:
+    """Read and verify packs, each whole; yield the results in order. Raises errors of the medium."""
+    waiting: deque[Future[PackResult]] = deque()
+    pool = ThreadPoolExecutor(_READERS, "syncova-check")
+    try:
+        for pack in packs:
+            beat()
+            waiting.append(pool.submit(_read_pack, repository, pack))
+            if len(waiting) > _READERS:
+                yield waiting.popleft().result()
+        while waiting:
+            beat()
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _read_pack(repository: Repository, pack: PackRecord) -> PackResult:
+    result = _read_once(repository, pack)
+    return result if result.failure is None else _read_once(repository, pack)
+
+
+def _read_once(repository: Repository, pack: PackRecord) -> PackResult:
+    ids = [chunk for block in pack.blocks for chunk in table_ids(block.table)]
+    try:
+        data = repository.storage.get(object_name(ObjectKind.PACK, pack.pack_id))
+    except ObjectMissingError:
+        return PackResult(pack, 0, tuple(ids), "it is missing")
+    bad, failure = _bad_chunks(repository, pack, data)
+    if failure is None and (len(data) != pack.length or blake3.blake3(data).digest() != pack.content_hash):
+        failure = "its bytes are not those that were written; all chunks can be read"
+    return PackResult(pack, len(ids) - len(bad), tuple(bad), failure)
+
+
+def _bad_chunks(repository: Repository, pack: PackRecord, data: bytes) -> tuple[list[bytes], str | None]:
+    bad: list[bytes] = []
+    failures: list[EngineError] = []
+    seal = repository.store.seal_of(parse_object_header(pack.header))
+    view = memoryview(data)
+    for number, record in enumerate(pack.blocks):
+        try:
+            block = open_block(seal, number, view[record.offset : record.offset + record.length])
+            if block.table_bytes != record.table:
+                raise IntegrityError("a block holds other chunks than the index says")
+            verify_chunks(block, repository.keyring)
+        except IntegrityError as error:
+            bad.extend(table_ids(record.table))
+            failures.append(error)
+    if not failures:
+        return bad, None
+    return bad, f"{len(failures)} of {len(pack.blocks)} blocks are damaged: {failures[0].message}"

@@ -1,0 +1,102 @@
+"""What a check is asked to do and what it found.
+
+Owns values, and the collector that bounds them.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from repositories.engine.display import show_path
+
+PATHS_LISTED: Final = 100
+PROBLEMS_LISTED: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRequest:
+    """`read_data`: read, decrypt, decode and re-hash every block too; else structure alone."""
+
+    read_data: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CheckProblem:
+    """One thing that is wrong. `object` names what, `kind` is stable: copy, keyring, manifest, page, pack, chunk."""
+
+    kind: str
+    object: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class HurtBackup:
+    """A backup that cannot be restored whole. `paths` are the first 100 of `count` hurt objects, shown safely."""
+
+    backup_id: str
+    source: str
+    count: int
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """The result. `problems` are the first 1,000 of `problem_count`; `unreferenced_packs` are no problem.
+
+    `remembered`: results were written into the repository, so that damaged chunks are stored again by the next
+    backup that still has them.
+    """
+
+    backups: int
+    packs: int
+    objects: int
+    chunks_referenced: int
+    chunks_read: int
+    bytes_read: int
+    unreferenced_packs: int
+    problem_count: int
+    remembered: bool
+    problems: list[CheckProblem] = field(default_factory=list)
+    hurt: list[HurtBackup] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong."""
+        return self.problem_count == 0
+
+    @property
+    def exit_code(self) -> int:
+        """0, or 13 when something is wrong."""
+        return 0 if self.ok else 13
+
+
+class Findings:
+    """Collects problems; one thread."""
+
+    def __init__(self) -> None:
+        self.problems: list[CheckProblem] = []
+        self.count = 0
+
+    def add(self, kind: str, name: str, message: str) -> None:
+        """Take one problem."""
+        self.count += 1
+        if len(self.problems) < PROBLEMS_LISTED:
+            self.problems.append(CheckProblem(kind, name, message))
+
+
+class HurtPaths:
+    """Collects the hurt paths of one backup."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.paths: list[str] = []
+
+    def add(self, path: bytes, count: int = 1) -> None:
+        """Take `count` hurt objects, of which `path` is the first."""
+        self.count += count
+        if len(self.paths) < PATHS_LISTED:
+            self.paths.append(show_path(path))
+
+
+Beat = Callable[[], None]
+"""Called often by every part of a check; raises when it was cancelled."""

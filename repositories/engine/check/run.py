@@ -1,0 +1,140 @@
+"""Runs a check of a repository.
+
+Owns the order: small objects, packs, content if asked for, then what all that means for the backups.
+"""
+
+from collections.abc import Sequence
+
+from repositories.engine.backup.options import Hooks
+from repositories.engine.check.copies import check_copies
+from repositories.engine.check.packs import PackResult, check_sizes, read_packs, unreferenced
+from repositories.engine.check.references import ReferenceCheck
+from repositories.engine.check.remembering import remember
+from repositories.engine.check.report import CheckReport, CheckRequest, Findings, HurtBackup
+from repositories.engine.display import show_text
+from repositories.engine.errors import IntegrityError, OperationCancelledError
+from repositories.engine.format.kinds import ObjectKind, object_name
+from repositories.engine.manifest.backups import Backup
+from repositories.engine.manifest.root import decode_root
+from repositories.engine.packs.table import table_ids
+from repositories.engine.progress import Progress
+from repositories.engine.reader import ChunkReader
+from repositories.engine.repository import Repository
+
+_SECONDS_BETWEEN = 0.2
+
+
+class _Pulse:
+    """Cancel and progress, asked several times a second."""
+
+    def __init__(self, hooks: Hooks) -> None:
+        self._hooks = hooks
+        self._next = 0.0
+        self.phase = "checking"
+        self.packs = 0
+        self.bytes_read = 0
+
+    def __call__(self) -> None:
+        now = self._hooks.clock.monotonic()
+        if now < self._next:
+            return
+        self._next = now + _SECONDS_BETWEEN
+        if self._hooks.cancelled():
+            raise OperationCancelledError("the check was cancelled", hint="run it again")
+        self._hooks.report(Progress(self.phase, self.packs, self.bytes_read, 0, b""))
+
+
+def check(repository: Repository, request: CheckRequest, hooks: Hooks) -> CheckReport:
+    """Check a repository; return what is wrong with it. Whatever is damaged is reported, not raised.
+
+    Raises OperationCancelledError, and errors of the medium.
+    """
+    with repository.begin_read():
+        return _check(repository, request, hooks)
+
+
+def _check(repository: Repository, request: CheckRequest, hooks: Hooks) -> CheckReport:
+    findings, pulse = Findings(), _Pulse(hooks)
+    objects = check_copies(repository, findings, pulse)
+    reader = repository.reader()
+    packs = reader.index.packs()
+    wrong = check_sizes(repository, packs.values(), findings, pulse)
+    results: list[PackResult] = []
+    remembered = False
+    if request.read_data:
+        results = _read_all(repository, reader, findings, pulse)
+        remembered = remember(repository, results, hooks.clock.now_ns())
+    bad = _lost_chunks(reader, wrong, results)
+    backups = _decodable(repository, findings)
+    references = ReferenceCheck(reader, bad, pulse)
+    pulse.phase = "checking backups"
+    hurt = [each for backup in backups if (each := _check_backup(references, backup, findings)) is not None]
+    return CheckReport(
+        backups=len(backups),
+        packs=len(packs),
+        objects=objects,
+        chunks_referenced=references.chunks,
+        chunks_read=sum(result.chunks for result in results),
+        bytes_read=pulse.bytes_read,
+        unreferenced_packs=unreferenced(repository, packs),
+        problem_count=findings.count,
+        remembered=remembered,
+        problems=findings.problems,
+        hurt=hurt,
+    )
+
+
+def _read_all(repository: Repository, reader: ChunkReader, findings: Findings, pulse: _Pulse) -> list[PackResult]:
+    pulse.phase = "reading packs"
+    results: list[PackResult] = []
+    for result in read_packs(repository, reader.index.packs().values(), pulse):
+        results.append(result)
+        pulse.packs += 1
+        pulse.bytes_read += result.pack.length
+        if result.failure is not None:
+            findings.add("pack", object_name(ObjectKind.PACK, result.pack.pack_id), result.failure)
+    return results
+
+
+def _lost_chunks(reader: ChunkReader, wrong: set[bytes], results: Sequence[PackResult]) -> frozenset[bytes]:
+    """Return the chunks that no pack gives back: bad in one, and in no other that is good."""
+    bad_in: dict[bytes, set[bytes]] = {result.pack.pack_id: set(result.bad) for result in results if result.bad}
+    for pack_id in wrong:
+        pack = reader.index.packs()[pack_id]
+        bad_in.setdefault(pack_id, {chunk for block in pack.blocks for chunk in table_ids(block.table)})
+    candidates = {chunk for chunks in bad_in.values() for chunk in chunks}
+    if not candidates:
+        return frozenset()
+    saved = {
+        chunk
+        for pack in reader.index.packs().values()
+        for block in pack.blocks
+        for chunk in table_ids(block.table)
+        if chunk in candidates and chunk not in bad_in.get(pack.pack_id, ())
+    }
+    return frozenset(candidates - saved)
+
+
+def _decodable(repository: Repository, findings: Findings) -> list[Backup]:
+    backups: list[Backup] = []
+    for stored in repository.backups():
+        try:
+            backups.append(Backup(stored.object_id, stored.received_ns, decode_root(stored.root)))
+        except IntegrityError as error:
+            findings.add("manifest", stored.name, error.message)
+    for name in repository.damaged_manifests():
+        findings.add("manifest", name, "no copy of it can be read: this backup is lost")
+    return backups
+
+
+def _check_backup(references: ReferenceCheck, backup: Backup, findings: Findings) -> HurtBackup | None:
+    try:
+        hurt = references.check(backup.root)
+    except IntegrityError as error:
+        findings.add("manifest", object_name(ObjectKind.MANIFEST, bytes.fromhex(backup.manifest_id)), error.message)
+        return HurtBackup(backup.id, show_text(backup.source_name), backup.root.statistics.entries, ())
+    if not hurt.count:
+        return None
+    first = f", the first is {hurt.paths[0]}" if hurt.paths else ""
+    findings.add("chunk", backup.id, f"{hurt.count} objects of this backup cannot be restored{first}")
+    return HurtBackup(backup.id, show_text(backup.source_name), hurt.count, tuple(hurt.paths))
