@@ -6,11 +6,11 @@ from typing import Annotated, Any
 from typer import Option
 
 from repositories.cli.arguments import LOCATION_RULE, LongLocationOptions, expect
-from repositories.console import exits
 from repositories.console.engine_run import run_engine
 from repositories.console.progress_view import choose_view
 from repositories.console.repository_access import access, split_location
 from repositories.console.terminal import Terminal, terminal_of
+from repositories.engine.display import show_bytes
 from repositories.engine.process.protocol import CheckOrder, Request
 from syncova_project import clock
 
@@ -40,11 +40,22 @@ def run(options: Options) -> int:
     report = run_engine(request, view, terminal).result
     _print(terminal, report)
     terminal.document(report)
-    return exits.DONE if report["ok"] else exits.INTEGRITY
+    return int(report["exit_code"])
 
 
 def _print(terminal: Terminal, report: dict[str, Any]) -> None:
     for problem in report["problems"]:
-        terminal.line(f"damaged: {problem['object']}: {problem['message']}")
-    verdict = "no problems found" if report["ok"] else f"{len(report['problems'])} problems found"
-    terminal.line(f"{verdict}: {report['packs']:,} packs, {report['backups']:,} backups")
+        terminal.line(f"{problem['kind']}: {problem['object']}: {problem['message']}")
+    if report["problem_count"] > len(report["problems"]):
+        terminal.line(f"and {report['problem_count'] - len(report['problems']):,} more")
+    for hurt in report["hurt_backups"]:
+        terminal.line(f"backup {hurt['short_id']} of {hurt['source']} lacks {hurt['count']:,} objects:")
+        for path in hurt["paths"]:
+            terminal.line(f"  {path}")
+    verdict = "no problems found" if report["ok"] else f"{report['problem_count']:,} problems found"
+    depth = (
+        f"{show_bytes(report['bytes_read'])} read" if report["read_data"] else "structure only (--read-data for all)"
+    )
+    terminal.line(f"{verdict} in {report['backups']:,} backups and {report['packs']:,} packs; {depth}")
+    if report["remembered"]:
+        terminal.note("The damage is remembered: the next backup that still has these contents stores them again.")

@@ -9,7 +9,13 @@ from collections.abc import Callable
 from typing import Any
 
 from repositories.engine.errors import EngineError
-from repositories.engine.process import backup_operation, protocol, read_operations, restore_operation
+from repositories.engine.process import (
+    backup_operation,
+    check_operation,
+    protocol,
+    read_operations,
+    restore_operation,
+)
 from repositories.engine.process.channel import Channel
 from repositories.engine.process.failures import error_info
 from repositories.engine.process.protocol import ErrorInfo, Failed, Finished, Request
@@ -17,6 +23,7 @@ from repositories.engine.process.protocol import ErrorInfo, Failed, Finished, Re
 OPERATIONS: dict[str, Callable[[Request, Channel], dict[str, Any]]] = {
     "backup": backup_operation.back_up_sources,
     "restore": restore_operation.restore_backup,
+    "check": check_operation.check_repository,
     "info": read_operations.tell_info,
     "list": read_operations.tell_backups,
 }

@@ -1,0 +1,61 @@
+"""The operation `check`: whether all that the backups need is there and unharmed.
+
+Owns the result's shape. The engine's check owns all the rest.
+"""
+
+from typing import Any
+
+from repositories.engine.backup.options import Hooks
+from repositories.engine.check import CheckReport, CheckRequest, check
+from repositories.engine.clock import SYSTEM_CLOCK
+from repositories.engine.display import show_text
+from repositories.engine.ids import short_id
+from repositories.engine.process.channel import Channel
+from repositories.engine.process.introduction import introduce
+from repositories.engine.process.protocol import Request
+from repositories.engine.process.reports import progress_event
+from repositories.engine.progress import Progress, ProgressGate
+
+
+def check_repository(request: Request, channel: Channel) -> dict[str, Any]:
+    """Check the repository; damage is a result, not an error."""
+    read_data = request.check is not None and request.check.read_data
+    repository = introduce(request, channel)
+
+    def report(progress: Progress) -> None:
+        channel.send(progress_event(progress, None))
+
+    hooks = Hooks(report=ProgressGate(report, SYSTEM_CLOCK.monotonic), cancelled=channel.cancelled)
+    return check_fields(check(repository, CheckRequest(read_data=read_data), hooks), read_data=read_data)
+
+
+def check_fields(report: CheckReport, *, read_data: bool) -> dict[str, Any]:
+    """Return a check's report as JSON values; the lists hold the first problems, the counts all of them."""
+    return {
+        "ok": report.ok,
+        "exit_code": report.exit_code,
+        "read_data": read_data,
+        "backups": report.backups,
+        "packs": report.packs,
+        "objects": report.objects,
+        "chunks_referenced": report.chunks_referenced,
+        "chunks_read": report.chunks_read,
+        "bytes_read": report.bytes_read,
+        "unreferenced_packs": report.unreferenced_packs,
+        "remembered": report.remembered,
+        "problem_count": report.problem_count,
+        "problems": [
+            {"kind": problem.kind, "object": show_text(problem.object), "message": show_text(problem.message)}
+            for problem in report.problems
+        ],
+        "hurt_backups": [
+            {
+                "id": show_text(hurt.backup_id),
+                "short_id": short_id(hurt.backup_id),
+                "source": hurt.source,
+                "count": hurt.count,
+                "paths": list(hurt.paths),
+            }
+            for hurt in report.hurt
+        ],
+    }

@@ -1,0 +1,74 @@
+"""syncova-repo check: what is unharmed, what is not, and what that means for the backups."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from repositories.console import exits
+from tests.cli.programs import Programs
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    path = tmp_path / "tree"
+    path.mkdir()
+    (path / "file").write_bytes(os.urandom(200_000))
+    return path
+
+
+@pytest.mark.parametrize("words", [(), ("--read-data",)])
+def test_a_whole_repository(programs: Programs, tree: Path, words: tuple[str, ...]) -> None:
+    programs.back_up(tree)
+    ended = programs.repo("check", programs.repository, *words, "--json")
+    assert ended.code == exits.DONE
+    report = ended.json
+    assert (report["ok"], report["backups"], report["problems"], report["problem_count"]) == (True, 1, [], 0)
+    assert bool(report["bytes_read"]) is bool(words)
+    shown = programs.repo("check", programs.repository, *words)
+    assert shown.out.startswith("no problems found")
+
+
+def test_a_flipped_byte_is_found_by_reading(programs: Programs, tree: Path) -> None:
+    """design.md 4: 13 integrity; the backups that it hurts are named."""
+    programs.back_up(tree)
+    pack = max(packs(programs), key=lambda path: path.stat().st_size)
+    data = bytearray(pack.read_bytes())
+    data[1000] ^= 1
+    pack.chmod(0o600)
+    pack.write_bytes(data)
+    ended = programs.repo("check", programs.repository, "--read-data", "--json")
+    assert ended.code == exits.INTEGRITY
+    report = ended.json
+    assert not report["ok"]
+    assert report["problem_count"] >= 1
+    (hurt,) = report["hurt_backups"]
+    assert hurt["paths"] == ["file"]
+    shown = programs.repo("check", programs.repository, "--read-data")
+    assert shown.code == exits.INTEGRITY
+    shown.assert_harmless()
+    assert pack.name in shown.out
+
+
+def test_a_missing_pack_is_found_without_reading(programs: Programs, tree: Path) -> None:
+    programs.back_up(tree)
+    max(packs(programs), key=lambda path: path.stat().st_size).unlink()
+    ended = programs.repo("check", programs.repository, "--json")
+    assert ended.code == exits.INTEGRITY
+    assert [hurt["paths"] for hurt in ended.json["hurt_backups"]] == [["file"]]
+
+
+def test_a_damaged_copy_is_found_and_harms_nothing(programs: Programs, tree: Path) -> None:
+    """engine.md 2: what is written twice is read from either; check reads both."""
+    programs.back_up(tree)
+    (copy,) = (programs.repository / "copies" / "manifests").iterdir()
+    copy.chmod(0o600)
+    copy.write_bytes(b"damaged")
+    assert programs.repo("list", programs.repository).code == exits.DONE
+    ended = programs.repo("check", programs.repository, "--json")
+    assert ended.code == exits.INTEGRITY
+    assert ended.json["hurt_backups"] == []
+
+
+def packs(programs: Programs) -> list[Path]:
+    return [path for path in (programs.repository / "packs").rglob("*") if path.is_file()]
