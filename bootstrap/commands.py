@@ -42,10 +42,16 @@ COMMANDS = (
     Command("logs", "embedded", _module(_EMBEDDED, "logs"), "[-f] [PROCESS]", "show what the processes wrote"),
     Command("ctl", "base", _module("jobs.ctl"), "…", "repositories, jobs and runs over the API"),
     Command(
-        "repo", "base", _module("repositories.cli"), "…", "backups with no database: create, backup, restore, check …"
+        "repo",
+        "base",
+        _module("repositories.cli"),
+        "…",
+        "repositories with no database: create, list, ls, show, check …",
     ),
     Command("check", "base", _module("repositories.cli", "check"), "LOCATION", "check a repository"),
-    Command("agent", "base", _module("agents.runtime"), "…", "back up this machine for a Syncova elsewhere"),
+    Command(
+        "agent", "base", _module("agents.runtime"), "…", "back up and restore this machine, with or without a server"
+    ),
     Command("migrate", "base", (MANAGE, "migrate"), "…", "bring the database's tables up to date"),
     Command("manage", "base", (MANAGE,), "…", "Django's management commands"),
     Command("shell", "base", (MANAGE, "shell"), "…", "a Python shell with the product loaded"),
@@ -72,7 +78,7 @@ options:
 examples:
   ./syncova demo                       see a backup made, broken, found and restored
   ./syncova up -d && ./syncova ctl status
-  ./syncova repo restore /srv/backups latest --target /tmp/back
+  ./syncova agent restore -r /srv/backups --backup latest --target /srv/back
   ./syncova wheels /media/usb          and there: ./syncova --wheels /media/usb up
 """
 

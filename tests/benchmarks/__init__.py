@@ -1,0 +1,1 @@
+"""Measurements, run by `./syncova bench NAME`. They print numbers and assert none: machines differ."""
