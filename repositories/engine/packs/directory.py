@@ -35,12 +35,13 @@ class BlockRecord(Record, frozen=True):
 
 
 class DirectoryRecord(Record, frozen=True):
-    """The sealed directory of a pack: binds the number of block parts and where they end."""
+    """The sealed directory of a pack: binds the numbers of block parts and sections, and where the blocks end."""
 
     pack_class: int
     parts: int
     blocks_end: int
     blocks: tuple[BlockRecord, ...]
+    sections: int
 
 
 class PackRecord(Record, frozen=True):

@@ -52,7 +52,7 @@ class PackFile:
 
     def finish(self) -> PackRecord:
         """Write directory and footer; return the pack as the index lists it."""
-        directory = DirectoryRecord(self.pack_class, len(self._blocks), self.length, tuple(self._blocks))
+        directory = DirectoryRecord(self.pack_class, len(self._blocks), self.length, tuple(self._blocks), 0)
         frame = encode_frame(encode(directory), _DIRECTORY_LEVEL, padding=self._store.keyring.record.padding)
         part = self.seal.seal(DIRECTORY_NUMBER, PartKind.DIRECTORY, frame)
         directory_offset = self.length

@@ -77,7 +77,8 @@ class PackReader:
         part = self._get(pack_id, footer.directory_offset, footer.directory_length)
         plain = self._seal(pack_id, header).open(DIRECTORY_NUMBER, PartKind.DIRECTORY, part)
         directory = decode(decode_frame(plain, MAX_RECORD).payload, DirectoryRecord)
-        if directory.parts != len(directory.blocks) or directory.blocks_end != footer.directory_offset:
+        bound = (len(directory.blocks), footer.directory_offset, footer.sections)
+        if (directory.parts, directory.blocks_end, directory.sections) != bound:
             raise IntegrityError(f"{name} has a directory of another pack", hint="run check")
         return header, directory
 
