@@ -4,7 +4,7 @@ Owns sealing and opening them. A record object ends with its only part; trailing
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from repositories.engine.codec.compression import LEVELS
 from repositories.engine.codec.frames import decode_frame, encode_frame
@@ -22,7 +22,7 @@ class SealingKey:
 
     repository_id: bytes
     epoch: int
-    secret: bytes
+    secret: bytes = field(repr=False)
     padding: bool = False
 
 

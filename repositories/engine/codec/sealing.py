@@ -4,7 +4,7 @@ Owns key derivation and the seal of a part (engine.md, section 2). A key is used
 is a keyed hash of what is sealed: a resumed memory image or a repeated salt cannot repeat a nonce for other bytes.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import blake3
 from cryptography.exceptions import InvalidTag
@@ -33,8 +33,8 @@ class ObjectSeal:
     """The keys of one object, with its header bytes. Safe in several threads."""
 
     header: bytes
-    cipher: AESGCM
-    nonce_key: bytes
+    cipher: AESGCM = field(repr=False)
+    nonce_key: bytes = field(repr=False)
 
     def seal(self, number: int, kind: PartKind, plaintext: bytes | bytearray, extra: bytes = b"") -> bytearray:
         """Return part header, ciphertext and tag of part `number`."""
