@@ -1,1 +1,1 @@
-"""Tests of ctl."""
+"""syncova-ctl against a live server on real PostgreSQL."""

@@ -1,0 +1,118 @@
+"""`syncova-ctl job create`: a job from options."""
+
+import base64
+import os
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+from typer import Argument, Option
+
+from jobs.ctl import shapes
+from jobs.ctl.api import Api, Json
+from jobs.ctl.names import find_repository
+from jobs.ctl.schedule_options import schedule_of
+from jobs.ctl.server import find_server
+from repositories.console import exits
+from repositories.console.failures import CommandError, ReportedFailureError
+from repositories.console.options import OutputOptions
+from repositories.console.terminal import Terminal, terminal_of
+from repositories.engine.display import show_text
+from repositories.engine.throttle import parse_rate
+
+NAME = "create"
+HELP = "Make a job. Without --daily, --every or --cron it runs by hand only."
+EXAMPLES = (
+    "create home --source /home --repository vault --daily 02:00 --time-zone Europe/Berlin",
+    "create etc --source /etc --source /usr/local --repository vault --every 6h --exclude '*.tmp'",
+)
+
+
+class ScheduleNotAvailableError(CommandError):
+    """The server has no such kind of schedule."""
+
+    code: ClassVar[str] = "SCHEDULE_NOT_AVAILABLE"
+    exit_code: ClassVar[int] = exits.FAILED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(OutputOptions):
+    """What `job create` takes."""
+
+    name: Annotated[str, Argument(metavar="NAME")]
+    source: Annotated[tuple[str, ...], Option("--source", metavar="PATH", help="What to back up; repeat it.")] = ()
+    repository: Annotated[str | None, Option("--repository", "-r", metavar="NAME", help="Where to.")] = None
+    daily: Annotated[str | None, Option("--daily", metavar="HH:MM", help="Every day at this time.")] = None
+    every: Annotated[str | None, Option("--every", metavar="TIME", help="Every 6h, 90min, 1d12h.")] = None
+    cron: Annotated[str | None, Option("--cron", metavar="FIELDS", help="Five fields, if the server has it.")] = None
+    time_zone: Annotated[str | None, Option("--time-zone", metavar="ZONE", help="Of the times given; else UTC.")] = None
+    exclude: Annotated[tuple[str, ...], Option("--exclude", metavar="RULE", help="As in .gitignore; repeat it.")] = ()
+    priority: Annotated[str, Option("--priority", metavar="CLASS", help="low, normal, high or critical.")] = "normal"
+    bandwidth: Annotated[str | None, Option("--bandwidth", metavar="RATE", help="Of reading: 50MB, 400Mbit.")] = None
+    max_attempts: Annotated[int | None, Option("--max-attempts", metavar="N", help="Tries of a run, 1 to 10.")] = None
+    strict: Annotated[bool, Option("--strict", help="Count warnings as skipped objects.")] = False
+
+
+def run(options: Options) -> int:
+    """Make the job and say when it runs next."""
+    if not options.source:
+        raise CommandError("--source is missing", hint="name what to back up: --source PATH")
+    if options.repository is None:
+        raise CommandError("--repository is missing", hint="list them with: syncova-ctl repository list")
+    schedule = schedule_of(options.daily, options.every, options.cron, options.time_zone)
+    terminal, body = terminal_of(options), _body(options, schedule)
+    api = Api(find_server())
+    body["repository_id"] = find_repository(api, options.repository)["id"]
+    job = _created(api, body)
+    _tell(terminal, job)
+    return exits.DONE
+
+
+def _created(api: Api, body: Json) -> Json:
+    try:
+        return api.create("jobs", body)
+    except ReportedFailureError as error:
+        # The server knows its kinds of schedule, so that a newer one takes what this program already offers.
+        if error.failure.code == "VALIDATION_FAILED" and "schedules.0.type" in error.failure.message:
+            kind = body["schedule"]["type"]
+            raise ScheduleNotAvailableError(
+                f"this server cannot plan {kind} schedules yet", hint="use --daily or --every"
+            ) from error
+        raise
+
+
+def _body(options: Options, schedule: dict[str, Any]) -> dict[str, Any]:
+    excludes = list(options.exclude)
+    body: dict[str, Any] = {
+        "name": options.name,
+        "schedule": schedule,
+        "sources": [_source(path, excludes) for path in options.source],
+        "priority": options.priority,
+        "strict": options.strict,
+    }
+    if options.bandwidth is not None:
+        body["bandwidth_limit_bps"] = parse_rate(options.bandwidth)
+    if options.max_attempts is not None:
+        body["max_attempts"] = options.max_attempts
+    return body
+
+
+def _source(path: str, excludes: list[str]) -> dict[str, Any]:
+    """A path is sent as its exact bytes: names on disk are not always text."""
+    exact = os.fsencode(os.path.abspath(path))
+    return {
+        "type": "filesystem",
+        "path_base64": base64.b64encode(exact).decode("ascii"),
+        "exclude_patterns": excludes,
+    }
+
+
+def _tell(terminal: Terminal, job: Json) -> None:
+    terminal.table(
+        [
+            ("job", show_text(job["name"])),
+            ("runs", show_text(job["schedule_description"])),
+            ("next run", shapes.moment(job["next_run_at"])),
+            ("id", job["id"]),
+        ]
+    )
+    terminal.document(job)

@@ -1,0 +1,46 @@
+"""The program syncova-ctl: its groups and verbs in the order in which help lists them. Owns no behaviour."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+
+from jobs.ctl import job_create, job_verbs, repository_verbs, run_verbs, status
+from repositories.console.entry import new_program, run
+from repositories.console.verbs import add_verb
+
+NAME = "syncova-ctl"
+GROUPS: tuple[tuple[str, str, tuple[Any, ...]], ...] = (
+    ("repository", "Repositories that the server knows.", (repository_verbs.Register, repository_verbs.List)),
+    (
+        "job",
+        "What is backed up, where to and when.",
+        (
+            job_create,
+            job_verbs.List,
+            job_verbs.Show,
+            job_verbs.Run,
+            job_verbs.Pause,
+            job_verbs.Resume,
+            job_verbs.Delete,
+        ),
+    ),
+    ("run", "Executions of jobs.", (run_verbs.List, run_verbs.Show, run_verbs.Log, run_verbs.Cancel)),
+)
+
+
+def build() -> typer.Typer:
+    """Return the program with all its verbs."""
+    app = new_program(NAME, "Control a Syncova server over its API.")
+    for name, help_text, verbs in GROUPS:
+        group = typer.Typer(name=name, help=help_text, rich_markup_mode=None, pretty_exceptions_enable=False)
+        for verb in verbs:
+            add_verb(group, verb, f"{NAME} {name}")
+        app.add_typer(group)
+    add_verb(app, status, NAME)
+    return app
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run syncova-ctl and return its exit code."""
+    return run(build(), NAME, arguments)

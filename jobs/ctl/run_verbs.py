@@ -1,0 +1,129 @@
+"""`syncova-ctl run list | show | log | cancel`."""
+
+import itertools
+from dataclasses import dataclass
+from typing import Annotated
+
+from typer import Argument, Option
+
+from jobs.ctl import shapes
+from jobs.ctl.api import Api, Json
+from jobs.ctl.names import find_job, run_path
+from jobs.ctl.run_end import tell_run
+from jobs.ctl.server import find_server
+from repositories.console import exits
+from repositories.console.options import OutputOptions
+from repositories.console.terminal import terminal_of
+from repositories.engine.display import show_bytes, show_text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions(OutputOptions):
+    """A verb on one run."""
+
+    run: Annotated[str, Argument(metavar="RUN", help="Its id.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListOptions(OutputOptions):
+    """What `run list` takes."""
+
+    job: Annotated[str | None, Option("--job", metavar="JOB", help="Of this job, by name or id.")] = None
+    state: Annotated[str | None, Option("--state", metavar="STATE", help="queued, running, failed …")] = None
+    limit: Annotated[int, Option("--limit", metavar="N", min=1, help="At most so many, newest first.")] = 20
+
+
+class List:
+    """Lists runs, newest first."""
+
+    NAME = "list"
+    HELP = "List the runs, newest first."
+    EXAMPLES = ("list", "list --job home --state failed --json")
+    Options = ListOptions
+
+    @staticmethod
+    def run(options: ListOptions) -> int:
+        """Print the list."""
+        terminal, api = terminal_of(options), Api(find_server())
+        query: Json = {"status": options.state, "limit": min(options.limit, 200)}
+        if options.job is not None:
+            query["job"] = find_job(api, options.job)["id"]
+        runs = list(itertools.islice(api.every("runs", "runs", query), options.limit))
+        if runs:
+            shapes.table(terminal, ("ID", "PLANNED", "JOB", "STATE", "STORED", "RESULT"), map(_row, runs))
+        else:
+            terminal.line("no runs")
+        terminal.document({"runs": runs})
+        return exits.DONE
+
+
+class Show:
+    """Shows one run."""
+
+    NAME = "show"
+    HELP = "Show a run: why it waits or how it ended, and each of its sources."
+    EXAMPLES = ("show 019ad1c2-7d00-7c11-8f2e-6f6f6e657273",)
+    Options = RunOptions
+
+    @staticmethod
+    def run(options: RunOptions) -> int:
+        """Print the run."""
+        terminal = terminal_of(options)
+        tell_run(terminal, Api(find_server()).get(run_path(options.run)))
+        return exits.DONE
+
+
+class Log:
+    """Prints a run's log."""
+
+    NAME = "log"
+    HELP = "Print the log of a run."
+    EXAMPLES = ("log 019ad1c2-7d00-7c11-8f2e-6f6f6e657273",)
+    Options = RunOptions
+
+    @staticmethod
+    def run(options: RunOptions) -> int:
+        """Print all lines, oldest first."""
+        terminal, api, path = terminal_of(options), Api(find_server()), f"{run_path(options.run)}/log"
+        lines: list[Json] = []
+        while True:
+            page = api.get(path, {"after": lines[-1]["number"] if lines else 0, "limit": 1000})
+            for line in page["lines"]:
+                terminal.line(f"{shapes.moment(line['at'])}  {show_text(line['level'])}  {show_text(line['message'])}")
+            lines += page["lines"]
+            if not page["lines"]:
+                break
+        if page["truncated"]:
+            terminal.warning("the log reached its bound; later lines were dropped")
+        terminal.document({"lines": lines, "truncated": page["truncated"]})
+        return exits.DONE
+
+
+class Cancel:
+    """Asks a run to end."""
+
+    NAME = "cancel"
+    HELP = "Cancel a run. A running one ends within seconds; backups that it already made stay."
+    EXAMPLES = ("cancel 019ad1c2-7d00-7c11-8f2e-6f6f6e657273",)
+    Options = RunOptions
+
+    @staticmethod
+    def run(options: RunOptions) -> int:
+        """Ask for the end; repeating that is harmless while it runs."""
+        terminal = terminal_of(options)
+        run = Api(find_server()).post(f"{run_path(options.run)}/cancel")
+        ended = run["state"] == "cancelled"
+        terminal.line("cancelled" if ended else "asked to end; it stops within seconds")
+        terminal.document(run)
+        return exits.DONE
+
+
+def _row(run: Json) -> tuple[str, ...]:
+    return (
+        run["id"],
+        shapes.moment(run["scheduled_for"]),
+        shapes.text(run["job"]["name"] if run["job"] else run["kind"]),
+        shapes.state(run["phase"]),
+        show_bytes(run["bytes_stored"]),
+        shapes.text(run["held"]["sentence"] if run["held"] else run["reason"]),
+    )

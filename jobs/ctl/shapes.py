@@ -1,0 +1,56 @@
+"""How answers of the API look on a terminal: tables, moments, states as symbol and word.
+
+Owns the forms alone. All foreign text goes through the one function that shows text.
+"""
+
+import datetime as dt
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from repositories.console.terminal import Terminal
+from repositories.engine.display import show_text
+
+NOTHING: Final = "-"
+_MARKS: Final[Mapping[str, str]] = {
+    "waiting": "…",
+    "admitted": "…",
+    "running": "▶",
+    "succeeded": "✓",
+    "partial_failure": "◐",
+    "failed": "✗",
+    "cancelled": "■",
+    "active": "✓",
+    "paused": "‖",
+    "registering": "…",
+}
+
+
+def moment(text: str | None) -> str:
+    """Return an instant of the API as `2026-11-30 02:00 UTC`."""
+    if text is None:
+        return NOTHING
+    return f"{dt.datetime.fromisoformat(text).astimezone(dt.UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def state(word: str | None) -> str:
+    """Return a state as symbol and word."""
+    return f"{_MARKS.get(word, '?')} {word.replace('_', ' ')}" if word else NOTHING
+
+
+def text(value: Any) -> str:
+    """Return any value of an answer as harmless text."""
+    return NOTHING if value is None or value == "" else show_text(str(value))
+
+
+def why(run: Mapping[str, Any]) -> str:
+    """Return what a waiting run waits for, to stand behind its state."""
+    return f": {show_text(run['held']['sentence'])}" if run["held"] else ""
+
+
+def table(terminal: Terminal, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print rows below their heads, each column as wide as its widest cell."""
+    lines = [list(head), *map(list, rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        cells = (f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True))
+        terminal.line("  ".join(cells).rstrip())

@@ -1,0 +1,90 @@
+"""A worker for tests of the client: answers the server's bells in the thread that rings, with a recording executor.
+
+SYNCOVA_INSPECT, SYNCOVA_WAKE and SYNCOVA_DOORBELL point here. The passes, moves and verdicts are the real ones.
+"""
+
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from jobs import run_log, transitions
+from jobs.conclusion import conclude
+from jobs.database_time import database_now
+from jobs.execution import execution_request
+from jobs.executors import ExecutionRequest, ExecutionResult, Figures, SourceResult
+from jobs.run_log import LogLine
+from jobs.services import WorkerInput, worker_seen
+from jobs.states import BackupMode, TaskState
+from jobs.tick import run_pass
+from repositories.models import Repository
+from repositories.services import repository_inspected, repository_inspection_failed
+
+SKIPPED_PATH = "/skips"
+
+
+@dataclass
+class Plan:
+    """How the worker answers; without `opening` nobody is there to open a repository."""
+
+    opening: Callable[[uuid.UUID], None] | None = None
+    executes: bool = True
+    requests: list[ExecutionRequest] = field(default_factory=list)
+
+
+PLAN = Plan()
+
+
+def inspect(repository_id: uuid.UUID, group: str) -> None:
+    """Open a repository as planned."""
+    if PLAN.opening is not None:
+        PLAN.opening(repository_id)
+
+
+def opens(repository_id: uuid.UUID) -> None:
+    repository_inspected(repository_id=repository_id, repository_hex=uuid.uuid4().hex, now=database_now())
+
+
+def has_wrong_password(repository_id: uuid.UUID) -> None:
+    repository_inspection_failed(
+        repository_id=repository_id, code="WRONG_PASSWORD", message="No key slot opens.", now=database_now()
+    )
+
+
+def wake() -> None:
+    """Do a pass at once, as the control worker does."""
+    run_pass()
+
+
+def ring(run_id: uuid.UUID, fence: int, group: str) -> None:
+    """Execute an admitted run: one file a source; a source named SKIPPED_PATH had one that could not be read."""
+    if not PLAN.executes:
+        return
+    assert transitions.start(run_id, fence, "worker-1", now=database_now())
+    request = execution_request(run_id, fence)
+    assert request is not None
+    PLAN.requests.append(request)
+    run_log.append(run_id, fence, [LogLine(database_now(), "info", "read\x1b[31m one file")], now=database_now())
+    sources = tuple(
+        SourceResult(
+            source.task_run_id,
+            TaskState.SUCCEEDED,
+            backup_id=f"run-{run_id}-data-{position:08x}",
+            manifest_id=uuid.uuid4().hex,
+            chain=source.chain,
+            mode=BackupMode.FULL,
+            figures=Figures(files=1, logical_bytes=2048, bytes_read=2048, skipped=int(source.name == SKIPPED_PATH)),
+            skip_reasons={"permission_denied": 1} if source.name == SKIPPED_PATH else {},
+        )
+        for position, source in enumerate(request.sources)
+    )
+    assert conclude(run_id, fence, ExecutionResult(sources=sources), now=database_now())
+
+
+def register_worker() -> None:
+    """Give the default group slots."""
+    worker_seen(WorkerInput("default", "alpha", 1, slots=4), now=database_now())
+
+
+def repositories() -> list[str]:
+    """Return the names of registered repositories."""
+    return list(Repository.objects.values_list("name", flat=True))
