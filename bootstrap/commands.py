@@ -30,7 +30,7 @@ COMMANDS = (
     Command(
         "demo",
         "embedded",
-        _module(_EMBEDDED, "demo"),
+        _module("syncova_project.demo"),
         "[PATH] [--keep]",
         "the main job, step by step, on servers of its own",
     ),
