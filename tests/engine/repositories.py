@@ -1,5 +1,6 @@
 """Repositories for tests: on memory or disk, with cheap keys and a clock that stands a little in the future."""
 
+import os
 import uuid
 from pathlib import Path
 
@@ -7,7 +8,9 @@ from repositories.engine.backup import BackupOptions, BackupResult, Hooks, Sourc
 from repositories.engine.clock import SYSTEM_CLOCK, Clock
 from repositories.engine.ids import backup_id, uuid7
 from repositories.engine.keys.kdf import KdfParameters
+from repositories.engine.manifest.backups import list_backups
 from repositories.engine.repository import CreateOptions, Repository, create_repository
+from repositories.engine.restore import Overwrite, RestoreRequest, RestoreResult, restore
 from repositories.engine.storage.base import Storage
 from repositories.engine.storage.local import LocalStorage
 from repositories.engine.storage.memory import MemoryStorage
@@ -60,3 +63,17 @@ def back_up_tree(repository: Repository, path: Path | bytes, **changes: object) 
         home[key] = value
     with repository.begin_write() as session:
         return back_up(session, SourceSpec(**source), BackupOptions(**options), Hooks(**hooks))  # type: ignore[arg-type]
+
+
+def restore_latest(
+    repository: Repository,
+    target: Path,
+    *,
+    paths: tuple[bytes, ...] = (),
+    overwrite: Overwrite = Overwrite.NEVER,
+    verify: bool = False,
+    hooks: Hooks | None = None,
+) -> RestoreResult:
+    """Restore the newest backup."""
+    request = RestoreRequest(os.fsencode(target), paths, overwrite, verify)
+    return restore(repository, list_backups(repository)[-1], request, hooks or Hooks())

@@ -210,9 +210,10 @@ def _describe_one(directory: int, name: bytes, path: bytes, groups: dict[tuple[i
         facts["group"] = groups.setdefault((status.st_dev, status.st_ino), path)
     if kind == stat.S_IFREG:
         facts["size"] = status.st_size
-        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=directory)
-        with open(descriptor, "rb") as file:
-            facts["content"] = hashlib.file_digest(file, "sha256").hexdigest()
+        if status.st_size:
+            descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=directory)
+            with open(descriptor, "rb") as file:
+                facts["content"] = hashlib.file_digest(file, "sha256").hexdigest()
     if kind == stat.S_IFLNK:
         facts["target"] = os.readlink(name, dir_fd=directory)
     if stat.S_ISCHR(kind) or stat.S_ISBLK(kind):

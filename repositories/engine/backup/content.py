@@ -17,6 +17,7 @@ from repositories.engine.source.files import may_have_holes, open_regular, segme
 
 TRIES = 3
 _READ_SIZE = 1024 * 1024
+_SIZELESS_LIMIT = 64 * 1024 * 1024
 
 
 class SegmentReader:
@@ -63,19 +64,25 @@ class FileReader:
         descriptor, before = open_regular(name, directory)
         try:
             extents = ExtentCollector(self._session)
-            if before.st_size <= self._chunker.min_size and not may_have_holes(before):
-                self._read_small(descriptor, before.st_size, extents)
-            elif may_have_holes(before):
-                self._read_segments(descriptor, before.st_size, extents)
-            else:
-                self._read_stretch(descriptor, before.st_size, extents)
+            self._read_content(descriptor, before, extents)
             found, failure = read_xattrs(descriptor)
-            changed = extents.length != before.st_size or not unchanged_since(before, os.fstat(descriptor))
+            torn = extents.length != before.st_size and before.st_size > 0
+            changed = torn or not unchanged_since(before, os.fstat(descriptor))
         finally:
             os.close(descriptor)
         inline, stream = extents.finish()
         xattrs = store_xattrs(self._session, found)
         return Content(before, extents.length, inline, stream, xattrs, started_ns, changed), failure
+
+    def _read_content(self, descriptor: int, before: os.stat_result, extents: ExtentCollector) -> None:
+        size = before.st_size
+        if may_have_holes(before):
+            self._read_segments(descriptor, size, extents)
+        elif 0 < size <= self._chunker.min_size:
+            self._read_small(descriptor, size, extents)
+        else:
+            # Files that the kernel makes up say 0 and hold something nevertheless.
+            self._read_stretch(descriptor, size or _SIZELESS_LIMIT, extents)
 
     def _read_small(self, descriptor: int, size: int, extents: ExtentCollector) -> None:
         data = os.read(descriptor, size)

@@ -24,6 +24,7 @@ from repositories.engine.metadata.extended import object_in, read_xattrs
 from repositories.engine.source.walker import Directory
 
 Raw = bytes | msgspec.Raw
+LinkGroup = tuple[int, int]
 
 
 @dataclass(slots=True)
@@ -94,7 +95,7 @@ class Describer:
         directory: Directory,
         name: bytes,
         status: os.stat_result,
-        known: tuple[Found | None, tuple[int, int] | None],
+        known: tuple[Found | None, LinkGroup | None],
     ) -> bytes:
         found, group = known
         content = self._links.content(status) if group is not None else None
@@ -105,7 +106,14 @@ class Describer:
                 self._count(EntryType.FILE, entry.size, status, group, unchanged=True)
                 return encode(entry)
         if content is None:
-            content, failure = self._reader.read(directory.descriptor, name)
+            try:
+                content, failure = self._reader.read(directory.descriptor, name)
+            except PermissionError:
+                if status.st_size:
+                    raise
+                # Nothing in it to be read: it is in, whole.
+                self._count(EntryType.FILE, 0, status, group, unchanged=False)
+                return encode(self._renewed(directory, name, status, None, group))
             if content.changed:
                 self._problems.report(ProblemKind.STILL_CHANGING, directory.join(name), "changed in each of 3 tries")
             self._attributes_failed(failure, directory.join(name))
@@ -115,11 +123,13 @@ class Describer:
         return encode(file_entry(name, content, group))
 
     def _renewed(
-        self, directory: Directory, name: bytes, status: os.stat_result, same: Entry, group: tuple[int, int] | None
+        self, directory: Directory, name: bytes, status: os.stat_result, same: Entry | None, group: LinkGroup | None
     ) -> Entry:
-        """Return an entry with the parent's content and today's metadata."""
+        """Return an entry with the content of `same` (None: empty) and today's metadata."""
         xattrs = self._xattrs(object_in(directory.descriptor, name), directory.join(name))
         fresh = other_entry(name, Other(EntryType.FILE, status, self._clock.now_ns(), xattrs, None, group))
+        if same is None:
+            return fresh
         return msgspec.structs.replace(fresh, extents=same.extents, stream=same.stream)
 
     def _other(self, directory: Directory, name: bytes, status: os.stat_result, other: Other) -> bytes:
@@ -140,7 +150,7 @@ class Describer:
             self._problems.report(ProblemKind.ATTRIBUTE, path, failure.strerror or str(failure))
 
     def _count(
-        self, kind: EntryType, size: int, status: os.stat_result, group: tuple[int, int] | None, *, unchanged: bool
+        self, kind: EntryType, size: int, status: os.stat_result, group: LinkGroup | None, *, unchanged: bool
     ) -> None:
         figures = self.figures
         if kind is EntryType.FILE:

@@ -1,0 +1,48 @@
+"""Running a part of a test as an ordinary user, when the suite itself runs as root."""
+
+import os
+import pickle
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+ORDINARY = 65534
+_T = TypeVar("_T")
+
+
+def as_ordinary_user(call: Callable[[], _T], *owned: Path) -> _T:
+    """Return what `call` returns in a child process without privileges; `owned` paths are given to its user first.
+
+    Where the suite already runs as an ordinary user, `call` runs here.
+    """
+    if os.geteuid() != 0:
+        return call()
+    for path in owned:
+        for each in (path, *path.rglob("*")):
+            os.chown(each, ORDINARY, ORDINARY, follow_symlinks=False)
+    receive, send = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(receive)
+        os._exit(_run(call, send))
+    os.close(send)
+    with open(receive, "rb") as pipe:
+        data = pipe.read()
+    os.waitpid(child, 0)
+    failed, value = pickle.loads(data)
+    assert not failed, value
+    return value  # type: ignore[no-any-return]
+
+
+def _run(call: Callable[[], object], send: int) -> int:
+    try:
+        os.setgroups([])
+        os.setresgid(ORDINARY, ORDINARY, ORDINARY)
+        os.setresuid(ORDINARY, ORDINARY, ORDINARY)
+        answer: tuple[bool, object] = (False, call())
+    except BaseException:  # noqa: BLE001 — the edge of the child: everything is told to the parent
+        answer = (True, traceback.format_exc())
+    with open(send, "wb") as pipe:
+        pipe.write(pickle.dumps(answer))
+    return 0
