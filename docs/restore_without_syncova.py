@@ -139,6 +139,8 @@ class Repository:
         generation = max(name.split("/")[1] for name in self.names("keyrings"))
         key = self._unlock(generation, secret)
         keyring = self._keyring(generation, key)
+        if config[3] or keyring[9]:
+            raise SystemExit(f"the repository uses {config[3]} {keyring[9]}, which this program does not know")
         self.epochs: dict[int, bytes] = {epoch: secret for epoch, secret, _ in keyring[3]}
         self.epoch: int = keyring[4]
         self.chunk_keys: dict[int, bytes] = {kind: key for domain, kind, key in keyring[5] if domain == 0}

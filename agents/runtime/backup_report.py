@@ -96,11 +96,16 @@ def _seconds(figures: SourceFigures) -> float:
 
 def _figures(figures: SourceFigures) -> dict[str, Any]:
     fields: dict[str, Any] = msgspec.to_builtins(figures)
-    fields["id"] = fields.pop("backup_id")
-    fields["short_id"] = short_id(figures.backup_id)
-    fields["parent"] = fields.pop("parent_id")
-    fields["problems"] = [_problem(problem) for problem in figures.problems]
-    return fields
+    del fields["backup_id"], fields["parent_id"]
+    return {
+        "id": figures.backup_id,
+        "short_id": short_id(figures.backup_id),
+        **fields,
+        # Parent and chain were read from the repository, where a hostile writer may have named them.
+        "chain": show_text(figures.chain),
+        "parent": None if figures.parent_id is None else show_text(figures.parent_id),
+        "problems": [_problem(problem) for problem in figures.problems],
+    }
 
 
 def _problem(problem: ProblemInfo) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 from decimal import Decimal
 
-from repositories.engine.errors import ConfigurationError
+from repositories.engine.errors import ConfigurationError, OperationCancelledError
 
 MAX_RATE = 2**63 - 1
 _SLICE_SECONDS = 0.25
@@ -21,7 +21,7 @@ class Throttle:
     """Lets `bytes_per_second` through, after a first burst of at most one second's worth.
 
     Threads: `take` may be called from any number; together they get the rate, each waits its own share.
-    `stop` ends a wait early (the caller then finds out itself why); it is asked several times a second.
+    `stop` is asked several times a second while `take` waits, and ends it with OperationCancelledError.
     """
 
     def __init__(
@@ -43,9 +43,11 @@ class Throttle:
         self._filled_at = monotonic()
 
     def take(self, count: int) -> None:
-        """Account for `count` bytes, and wait until they fit the rate."""
+        """Account for `count` bytes, and wait until they fit the rate. Raises OperationCancelledError."""
         due = self._debit(count)
-        while (left := due - self._monotonic()) > 0 and not self._stop():
+        while (left := due - self._monotonic()) > 0:
+            if self._stop():
+                raise OperationCancelledError("cancelled while waiting for the bandwidth limit")
             self._sleep(min(left, _SLICE_SECONDS))
 
     def _debit(self, count: int) -> float:

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from repositories.engine.errors import ConfigurationError
+from repositories.engine.errors import ConfigurationError, OperationCancelledError
 from repositories.engine.throttle import Throttle, parse_rate
 
 
@@ -119,5 +119,6 @@ def test_a_stop_ends_the_wait_early() -> None:
     """A cancel is seen within a second however low the limit is."""
     time = FakeTime()
     throttle = Throttle(1, monotonic=time.monotonic, sleep=time.sleep, stop=lambda: time.now > 1002.0)
-    throttle.take(10_000)
+    with pytest.raises(OperationCancelledError):
+        throttle.take(10_000)
     assert time.now < 1003.0

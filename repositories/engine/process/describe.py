@@ -23,7 +23,7 @@ def backup_fields(backup: Backup) -> dict[str, Any]:
     root = backup.root
     source, origin, lineage, figures = root.source, root.origin, root.lineage, root.statistics
     return {
-        "id": backup.id,
+        "id": show_text(backup.id),
         "short_id": backup.short_id,
         "source": show_text(source.name),
         "source_type": show_text(source.type),

@@ -44,7 +44,7 @@ def restore_backup(request: Request, channel: Channel) -> dict[str, Any]:
 def restore_fields(backup: Backup, target: bytes, result: RestoreResult) -> dict[str, Any]:
     """Return a restore's result as JSON values; the path lists hold the first 100 of each."""
     return {
-        "backup_id": backup.id,
+        "backup_id": show_text(backup.id),
         "short_id": backup.short_id,
         "source": show_text(backup.source_name),
         "time": time_field(backup.received_ns),

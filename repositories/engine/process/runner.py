@@ -3,29 +3,24 @@
 The process edge: the only place of the engine that may catch everything.
 """
 
+import importlib
 import sys
-import traceback
 from collections.abc import Callable
 from typing import Any
 
 from repositories.engine.errors import EngineError
-from repositories.engine.process import (
-    backup_operation,
-    check_operation,
-    protocol,
-    read_operations,
-    restore_operation,
-)
+from repositories.engine.process import protocol
 from repositories.engine.process.channel import Channel
 from repositories.engine.process.failures import error_info
 from repositories.engine.process.protocol import ErrorInfo, Failed, Finished, Request
 
-OPERATIONS: dict[str, Callable[[Request, Channel], dict[str, Any]]] = {
-    "backup": backup_operation.back_up_sources,
-    "restore": restore_operation.restore_backup,
-    "check": check_operation.check_repository,
-    "info": read_operations.tell_info,
-    "list": read_operations.tell_backups,
+# By name: a child carries out one operation, and importing the others would take longer than opening a repository.
+OPERATIONS = {
+    "backup": ("backup_operation", "back_up_sources"),
+    "restore": ("restore_operation", "restore_backup"),
+    "check": ("check_operation", "check_repository"),
+    "info": ("read_operations", "tell_info"),
+    "list": ("read_operations", "tell_backups"),
 }
 
 
@@ -34,16 +29,24 @@ def run(request: Request, channel: Channel) -> int:
     try:
         if request.v != protocol.VERSION:
             raise _unknown_version(request.v)
-        result = OPERATIONS[request.operation](request, channel)
+        result = _operation(request.operation)(request, channel)
     except EngineError as error:
         channel.send(Failed(error=error_info(error)))
         return error.exit_code
     except Exception as error:  # noqa: BLE001  (the process edge: the parent must hear of a defect too)
-        traceback.print_exc(file=sys.stderr)
+        sys.excepthook(type(error), error, error.__traceback__)
         channel.send(Failed(error=_defect(error)))
         return 1
     channel.send(Finished(result=result))
     return 0
+
+
+def _operation(name: str) -> Callable[[Request, Channel], dict[str, Any]]:
+    module, function = OPERATIONS[name]
+    operation: Callable[[Request, Channel], dict[str, Any]] = getattr(
+        importlib.import_module(f"repositories.engine.process.{module}"), function
+    )
+    return operation
 
 
 def _defect(error: Exception) -> ErrorInfo:
