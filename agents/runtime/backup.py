@@ -6,9 +6,9 @@ from typing import Annotated
 
 from typer import Option
 
-from agents.runtime.backup_report import report_backup
-from repositories.console.engine_run import run_engine
-from repositories.console.failures import CommandError
+from agents.runtime.backup_report import report_backup, report_broken_off
+from repositories.console.engine_run import Outcome, run_engine
+from repositories.console.failures import CommandError, ReportedFailureError
 from repositories.console.options import LongOptions
 from repositories.console.paths import absolute, exclude_rules
 from repositories.console.progress_view import choose_view
@@ -70,7 +70,12 @@ def run(options: Options) -> int:
     view = choose_view(options.progress, terminal, clock.monotonic)
     request = _request(options, location, rate, terminal)
     started = clock.monotonic()
-    outcome = run_engine(request, view, terminal)
+    outcome = Outcome()
+    try:
+        run_engine(request, view, terminal, outcome)
+    except ReportedFailureError as error:
+        # What was committed before stays: it must be told beside the reason of the end.
+        return report_broken_off(terminal, request, outcome, error.failure)
     return report_backup(terminal, request, outcome, clock.monotonic() - started)
 
 

@@ -13,7 +13,14 @@ from repositories.console.failures import Failure
 from repositories.console.terminal import Terminal
 from repositories.engine.display import path_fields, show_bytes, show_duration, show_text
 from repositories.engine.ids import short_id
-from repositories.engine.process.protocol import ErrorInfo, ProblemInfo, Request, SourceFigures, SourceFinished
+from repositories.engine.process.protocol import (
+    ErrorInfo,
+    ProblemInfo,
+    Request,
+    SourceFigures,
+    SourceFinished,
+    SourceRequest,
+)
 
 SUCCEEDED, PARTIAL, FAILED = "succeeded", "partial_failure", "failed"
 ALL_FAILED = "ALL_SOURCES_FAILED"
@@ -21,32 +28,43 @@ ALL_FAILED = "ALL_SOURCES_FAILED"
 
 def report_backup(terminal: Terminal, request: Request, outcome: Outcome, seconds: float) -> int:
     """Print what became of each source; return the exit code."""
-    by_key = {source.key: source for source in request.sources}
-    for finished in outcome.sources:
-        _print_source(terminal, by_key[finished.source].name, finished)
     state = _state(outcome)
+    document = _document(terminal, request, outcome, state)
     terminal.note(f"{state.replace('_', ' ')} after {show_duration(seconds)}")
-    document: dict[str, Any] = {
-        "run_id": request.run.id if request.run else None,
-        "repository_id": outcome.repository_id,
-        "state": state,
-        "sources": [
-            {
-                "source": show_text(by_key[finished.source].name),
-                **path_fields(by_key[finished.source].path),
-                "state": finished.status,
-                "backup": None if finished.result is None else _figures(finished.result),
-                "error": None if finished.error is None else _error(finished.error),
-            }
-            for finished in outcome.sources
-        ],
-    }
     failure = _failure(outcome) if state == FAILED else None
     if failure is not None:
         terminal.failure(failure, **document)
         return failure.exit_code
     terminal.document(document)
     return exits.DONE if state == SUCCEEDED else exits.SKIPPED
+
+
+def report_broken_off(terminal: Terminal, request: Request, outcome: Outcome, failure: Failure) -> int:
+    """Print which sources were backed up before the run failed, and why it did; return the exit code."""
+    terminal.failure(failure, **_document(terminal, request, outcome, FAILED))
+    return failure.exit_code
+
+
+def _document(terminal: Terminal, request: Request, outcome: Outcome, state: str) -> dict[str, Any]:
+    by_key = {source.key: source for source in request.sources}
+    for finished in outcome.sources:
+        _print_source(terminal, by_key[finished.source].name, finished)
+    return {
+        "run_id": request.run.id if request.run else None,
+        "repository_id": outcome.repository_id,
+        "state": state,
+        "sources": [_source_fields(by_key[finished.source], finished) for finished in outcome.sources],
+    }
+
+
+def _source_fields(source: SourceRequest, finished: SourceFinished) -> dict[str, Any]:
+    return {
+        "source": show_text(source.name),
+        **path_fields(source.path),
+        "state": finished.status,
+        "backup": None if finished.result is None else _figures(finished.result),
+        "error": None if finished.error is None else _error(finished.error),
+    }
 
 
 def _state(outcome: Outcome) -> str:

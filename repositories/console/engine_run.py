@@ -4,7 +4,6 @@ Owns the child for the length of the command. A stuck mount or a long computatio
 """
 
 import signal
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,22 +38,21 @@ class Outcome:
     sources: list[SourceFinished] = field(default_factory=list)
 
 
-def run_engine(
-    request: Request, view: ProgressView, terminal: Terminal, on_source: Callable[[SourceFinished], None] | None = None
-) -> Outcome:
-    """Run `request` in a child to its end.
+def run_engine(request: Request, view: ProgressView, terminal: Terminal, outcome: Outcome | None = None) -> Outcome:
+    """Run `request` in a child to its end; `outcome` is filled on the way and returned.
 
     Raises ReportedFailureError with the child's own words when it failed, Interrupted after the child is gone.
     """
-    outcome = Outcome()
+    outcome = outcome or Outcome()
     with EngineProcess(request, environment=_handed_on()) as process:
         try:
             for event in process.events(LOOK_SECONDS):
                 if event is not None:
+                    if isinstance(event, Log):
+                        # Its line must not be written into the middle of a bar, which the next progress draws anew.
+                        view.close()
                     _take(event, process, outcome, terminal)
                     view.show(event)
-                if isinstance(event, SourceFinished) and on_source is not None:
-                    on_source(event)
         except Interrupted:
             _stop(process)
             raise

@@ -12,7 +12,7 @@ import typer
 
 from repositories.console import exits
 
-PROGRAMS = ("repositories.cli.program", "agents.runtime.program")
+PROGRAMS = ("repositories.cli.program", "agents.runtime.program", "jobs.ctl.program")
 _HEAD = """# Commands
 
 Made by `python -m repositories.console.reference` from the programs themselves; a test keeps this page in step.

@@ -12,6 +12,7 @@ import pytest
 from repositories.console import exits
 from repositories.engine.process.client import child_environment
 from tests.cli.programs import Programs
+from tests.engine.process.children import wait_until
 from tests.engine.repositories import PASSWORD
 
 ROOT = Path(__file__).parents[2]
@@ -75,6 +76,27 @@ def test_nothing_backed_up_is_a_failure(programs: Programs, tmp_path: Path, coun
     assert ended.json["error"]["code"] == code
     assert len(ended.json["sources"]) == count
     assert backups(programs) == []
+
+
+def test_what_was_committed_before_a_failure_is_told(programs: Programs, tree: Path) -> None:
+    """A repository error ends the run; the backups before it stay, and the user hears of both."""
+    (tree / "below" / "large").write_bytes(os.urandom(400_000))
+    with start(programs, tree / "scratch.tmp", "--path", str(tree), "--bandwidth", "100kB", "--json", "-v") as process:
+        assert process.stderr
+        wait_for_the_first_backup(programs)
+        packs = programs.repository / "packs"
+        packs.rename(programs.repository / "moved")
+        packs.write_bytes(b"a file where a directory must be")
+        out, err = process.communicate(timeout=120)
+    document = json.loads(out)
+    assert process.returncode == exits.FAILED, err
+    assert document["error"]["code"].startswith("REPOSITORY")
+    assert [source["state"] for source in document["sources"]] == ["succeeded"]
+    assert len(backups(programs)) == 1
+
+
+def wait_for_the_first_backup(programs: Programs) -> None:
+    wait_until(lambda: len(list((programs.repository / "manifests").glob("*"))) == 1)
 
 
 def test_excludes_from_options_and_files(programs: Programs, tree: Path, tmp_path: Path) -> None:
