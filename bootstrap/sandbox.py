@@ -3,6 +3,8 @@ setting or secret that the caller's environment names reaches them.
 """
 
 import os
+import re
+import shutil
 from typing import Dict
 
 _KEPT = ("SYNCOVA_SERVICE_USER",)
@@ -26,6 +28,29 @@ def enter(clone: str, variables: Dict[str, str]) -> Dict[str, str]:
         clean[name] = os.path.join(place, directory)
         os.makedirs(clean[name], mode=0o700, exist_ok=True)
     return clean
+
+
+def session_directory(clone: str) -> str:
+    """Return a directory of this process alone, with a short path, after removing those of processes that are gone.
+
+    Short, since tests bind Unix sockets below it; it stays when the tests end, to be looked at.
+    """
+    place = os.path.join(clone, ".syncova-test")
+    for name in os.listdir(place):
+        owner = re.match(r"^t(\d+)$", name)
+        if owner and not _lives(int(owner.group(1))):
+            shutil.rmtree(os.path.join(place, name), ignore_errors=True)
+    return os.path.join(place, "t{}".format(os.getpid()))
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def _names_the_outside(name: str) -> bool:

@@ -1,10 +1,13 @@
 """The command line of ./syncova itself: names, help, version, and what the developers' commands run in."""
 
+import os
 import re
+import subprocess
+from pathlib import Path
 
 import pytest
 
-from bootstrap import commands
+from bootstrap import commands, sandbox
 from tests.bootstrap.trial import SOURCE, Trial
 
 FIXED = "demo up down status logs test lint bench shell manage ctl repo agent migrate check wheels"
@@ -65,7 +68,7 @@ def test_the_programs_of_the_commands_exist() -> None:
         assert name == "pytest" or any(each.is_file() for each in inside), command.name
 
 
-def test_tests_run_in_the_clone_and_know_no_server_of_the_environment(trial: Trial, tmp_path) -> None:
+def test_tests_run_in_the_clone_and_know_no_server_of_the_environment(trial: Trial, tmp_path: Path) -> None:
     """Design, section 4: `test` never touches servers that the environment names."""
     told = trial.told(
         "bench",
@@ -82,6 +85,16 @@ def test_tests_run_in_the_clone_and_know_no_server_of_the_environment(trial: Tri
     assert told["cwd"] == str(trial.clone)
     for name in ("TMPDIR", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
         assert variables[name].startswith(f"{trial.clone}/.syncova-test/")
+
+
+def test_directories_of_killed_test_runs_are_removed(tmp_path: Path) -> None:
+    place = tmp_path / ".syncova-test"
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    for name in (f"t{gone.pid}", f"t{os.getppid()}", "tmp", "tx"):
+        (place / name / "inside").mkdir(parents=True)
+    assert sandbox.session_directory(str(tmp_path)) == str(place / f"t{os.getpid()}")
+    assert {each.name for each in place.iterdir()} == {f"t{os.getppid()}", "tmp", "tx"}
 
 
 def test_the_product_is_not_run_in_that_sandbox(trial: Trial) -> None:
