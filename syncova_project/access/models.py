@@ -87,6 +87,7 @@ class IdempotencyKey(models.Model):
 
     class Meta:
         db_table = "idempotency_keys"
+        indexes = [models.Index(name="idempotency_keys_by_age", fields=["created_at"])]
         constraints = [
             models.UniqueConstraint(name="idempotency_keys_one_per_principal", fields=["principal", "key"]),
             models.CheckConstraint(

@@ -84,6 +84,16 @@ def test_a_key_is_free_again_after_a_day() -> None:
 
 
 @pytest.mark.django_db
+def test_keys_of_yesterday_are_forgotten() -> None:
+    for number in range(25):
+        answer_once(request=request(key=f"k{number}"), create=Creator(), now=NOW)
+    tomorrow = NOW + dt.timedelta(hours=24, seconds=1)
+    for key, left in (("new 1", 6), ("new 2", 2), ("new 3", 3)):
+        answer_once(request=request(key=key), create=Creator(), now=tomorrow)
+        assert IdempotencyKey.objects.count() == left
+
+
+@pytest.mark.django_db
 def test_the_lock_limit_ends_with_the_claim() -> None:
     def limit() -> tuple[int, Any]:
         with connection.cursor() as cursor:

@@ -45,6 +45,10 @@ def test_an_unknown_address_is_404(address: str) -> None:
     ApiClient().get(address).refused(404, "NOT_FOUND")
 
 
+def test_another_host_is_refused() -> None:
+    ApiClient().get("repositories", Host="evil.example.org").refused(400, "MALFORMED_REQUEST")
+
+
 def test_no_token_is_401_with_a_challenge() -> None:
     answer = ApiClient(token="").get("repositories")
     answer.refused(401, "UNAUTHENTICATED")

@@ -65,6 +65,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'db_table': 'idempotency_keys',
+                'indexes': [models.Index(fields=['created_at'], name='idempotency_keys_by_age')],
                 'constraints': [models.UniqueConstraint(fields=('principal', 'key'), name='idempotency_keys_one_per_principal'), models.CheckConstraint(condition=models.Q(('fingerprint__length', 32)), name='idempotency_keys_fingerprint_has_32_bytes'), models.CheckConstraint(condition=models.Q(('key__length__range', (1, 255))), name='idempotency_keys_key_has_1_to_255_chars'), models.CheckConstraint(condition=models.Q(('status__isnull', True), ('status__range', (200, 299)), _connector='OR'), name='idempotency_keys_only_successes_are_kept')],
             },
         ),

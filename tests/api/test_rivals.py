@@ -1,0 +1,96 @@
+"""Requests at the same time: one outcome each, never a 500 (E2, E5)."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from jobs.models import Job, Run
+from repositories.models import Repository
+from tests.api.builders import job_body, make_job
+from tests.api.client import Answer, ApiClient
+from tests.repositories.builders import make_repository
+
+pytestmark = pytest.mark.django_db(transaction=True)
+RIVALS = 8
+
+
+@pytest.fixture(autouse=True)
+def _silent_bells(settings: Any) -> None:
+    settings.SYNCOVA_WAKE = settings.SYNCOVA_DOORBELL = ""
+    settings.SYNCOVA_INSPECT = "tests.repositories.doorbells.ring"
+
+
+def at_once(ask: Callable[[int], Answer]) -> list[Answer]:
+    """Return the answers to eight requests that begin together."""
+    answers: list[Answer] = []
+    start = threading.Barrier(RIVALS)
+
+    def work(number: int) -> None:
+        try:
+            start.wait(30)
+            answers.append(ask(number))
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(RIVALS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert len(answers) == RIVALS
+    return answers
+
+
+def test_one_job_is_run_once_whoever_asks() -> None:
+    """E2, D1: the others get 409 with the run."""
+    job, client = make_job(), ApiClient()
+    answers = at_once(lambda _: client.post(f"jobs/{job.id}/run"))
+    assert sorted(answer.status for answer in answers) == [202] + [409] * (RIVALS - 1)
+    (run,) = Run.objects.all()
+    for answer in answers:
+        if answer.status == 409:
+            assert answer.refused(409, "JOB_ACTIVE")["details"]["run_id"] == str(run.id)
+
+
+def test_one_key_is_one_run_and_one_answer() -> None:
+    """E5."""
+    job, client = make_job(), ApiClient()
+    answers = at_once(lambda _: client.post(f"jobs/{job.id}/run", **{"Idempotency-Key": "one"}))
+    assert {(answer.status, answer.json["id"]) for answer in answers} == {(202, str(Run.objects.get().id))}
+
+
+def test_one_name_is_one_job() -> None:
+    repository, client = make_repository(), ApiClient()
+    body = job_body(repository)
+    answers = at_once(lambda number: client.post("jobs", {**body, "name": "STRASSE" if number % 2 else "strasse"}))
+    assert sorted(answer.status for answer in answers) == [201] + [409] * (RIVALS - 1)
+    assert Job.objects.count() == 1
+
+
+def test_one_location_is_one_repository() -> None:
+    client = ApiClient()
+    body = {"location": "/srv/vault", "password": "a password"}
+    answers = at_once(lambda number: client.post("repositories", {**body, "name": f"vault {number}"}))
+    assert sorted(answer.status for answer in answers) == [202] + [409] * (RIVALS - 1)
+    assert Repository.objects.count() == 1
+
+
+def test_pausing_and_running_at_once_leave_one_story() -> None:
+    job, client = make_job(), ApiClient()
+    answers = at_once(lambda number: client.post(f"jobs/{job.id}/{'pause' if number % 2 else 'run'}"))
+    assert {answer.status for answer in answers} <= {200, 202, 409}
+    assert client.get(f"jobs/{job.id}").json["status"] == "paused"
+    assert not Run.objects.filter(state="queued").exists()
+
+
+def test_deleting_and_running_at_once_leave_one_story() -> None:
+    job, client = make_job(), ApiClient()
+    answers = at_once(
+        lambda number: client.delete(f"jobs/{job.id}") if number % 2 else client.post(f"jobs/{job.id}/run")
+    )
+    assert {answer.status for answer in answers} <= {202, 204, 404, 409}
+    assert [answer.status for answer in answers].count(204) == 1
+    assert not Run.objects.filter(state="queued").exists()
