@@ -49,7 +49,10 @@ def resolve(location: str) -> str:
         ) from None
     if not location:
         raise LocationMissingError("the repository's location is empty", hint=f"check -r or {VARIABLE}")
-    return location if "://" in location else os.path.abspath(location)
+    if "://" in location:
+        return location
+    # The path class raises where a ~name names nobody; here it is then a name like any other.
+    return os.path.abspath(os.path.expanduser(location))  # noqa: PTH111
 
 
 def access(location: str, options: RepositoryOptions, terminal: Terminal) -> RepositoryAccess:

@@ -4,6 +4,8 @@ import base64
 import errno
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ import pytest
 from repositories.console import exits
 from repositories.engine.errors import RepositoryExistsError
 from repositories.engine.ids import SHORT_ID_LENGTH
+from repositories.engine.process.client import child_environment
 from repositories.engine.repository import open_repository
 from repositories.engine.storage.local import LocalStorage
 from tests.cli.programs import HOSTILE, MARKUP, Programs, hostile_tree
@@ -199,3 +202,19 @@ def test_the_environment_names_repository_and_password(
     assert len(programs.repo("list", "--json", secret=False).json["backups"]) == 1
     assert programs.repo("ls", "latest", "below", secret=False).code == exits.DONE
     assert programs.repo("show", "latest", secret=False).code == exits.DONE
+
+
+def test_a_terminal_that_knows_ascii_only_gets_escapes(programs: Programs, tree: Path) -> None:
+    (tree / "Grüße").write_text("x")
+    programs.back_up(tree)
+    words = ["ls", str(programs.repository), "latest", "--password-file", str(programs.password_file)]
+    environment = {**child_environment(), "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
+    for form, expected in (([], rb"Gr\xfc\xdfe"), (["--json"], "Grüße".encode())):
+        ended = subprocess.run(
+            [sys.executable, "-P", "-m", "repositories.cli", *words, *form],
+            env=environment,
+            capture_output=True,
+            check=False,
+        )
+        assert (ended.returncode, ended.stderr) == (0, b"")
+        assert expected in ended.stdout

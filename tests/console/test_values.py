@@ -47,6 +47,8 @@ def test_no_location_is_an_error_that_says_what_to_do() -> None:
 def test_local_locations_mean_the_same_in_every_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     assert resolve("repo") == str(tmp_path / "repo")
+    monkeypatch.setenv("HOME", "/home/alice")
+    assert resolve("~/repo") == "/home/alice/repo"
     assert resolve("s3://bucket/prefix") == "s3://bucket/prefix"
     with pytest.raises(CommandError, match="UTF-8"):
         resolve(os.fsdecode(b"/repo\xff"))

@@ -1,7 +1,13 @@
 """docs/cli.md is what the programs say about themselves."""
 
+import importlib
 import re
+import shlex
 from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
 
 from repositories.console import reference
 
@@ -19,3 +25,24 @@ def test_every_command_has_examples_that_name_it() -> None:
     for section in sections:
         name = section.splitlines()[0]
         assert f"\n{name} " in section.partition("```")[2], name
+
+
+def examples() -> list[tuple[Any, str]]:
+    """Return every program with each of its examples."""
+    found = []
+    for name in reference.PROGRAMS:
+        program = importlib.import_module(name)
+        group = typer.main.get_command(program.build())
+        lines = reference.page().splitlines()
+        found += [(group, line) for line in lines if line.startswith(f"{program.NAME} ")]
+    return found
+
+
+@pytest.mark.parametrize(("group", "example"), examples())
+def test_every_example_is_understood(group: Any, example: str) -> None:
+    """Parsed by the program itself, not run: an option that is gone or misspelled ends with an error."""
+    _, *words = shlex.split(example)
+    command = group
+    while hasattr(command, "commands"):
+        command = command.commands[words.pop(0)]
+    command.make_context(command.name, words)
