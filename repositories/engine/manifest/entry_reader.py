@@ -17,6 +17,7 @@ from repositories.engine.manifest.order import directory_key, is_within, join
 from repositories.engine.manifest.pages import LEVEL_LIMIT, PageRef, decode_leaf, decode_list
 
 Key = tuple[bytes, bytes]
+_NO_COMPONENTS = frozenset({b"", b".", b".."})
 Lost = Callable[[bytes, int], None]
 """Told of a page that cannot be read: the path of its first entry ("" if unknown), and how many entries it held."""
 
@@ -105,7 +106,7 @@ def _check_order(last: Key, directory: bytes, entries: list[tuple[Entry, msgspec
 def _check_directory(directory: bytes) -> None:
     if not directory:
         return
-    if b"\0" in directory or any(part in (b"", b".", b"..") for part in directory.split(b"/")):
+    if b"\0" in directory or not _NO_COMPONENTS.isdisjoint(directory.split(b"/")):
         raise IntegrityError(f"a manifest names a directory {directory[:80]!r}, which cannot be a path")
 
 

@@ -5,15 +5,17 @@ group bits, so ACLs come after it; every change touches the times, so they come 
 reported by class and never stops anything.
 """
 
+import contextlib
 import enum
 import os
 import stat
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from repositories.engine.metadata.extended import ACL_PREFIX, object_in, read_xattrs, remove_xattr, write_xattr
+from repositories.engine.metadata.extended import ACL_PREFIX, object_in, remove_xattr, write_xattr
 
 SPECIAL_BITS = stat.S_ISUID | stat.S_ISGID
+_ACLS = (ACL_PREFIX + b"access", ACL_PREFIX + b"default")
 
 
 class AttributeClass(enum.StrEnum):
@@ -64,7 +66,7 @@ def apply_to_special(directory: int, name: bytes, wanted: Attributes, report: Re
     """Set the attributes of a FIFO or device, which must not be opened."""
     owned = _owner(lambda uid, gid: os.chown(name, uid, gid, dir_fd=directory, follow_symlinks=False), wanted, report)
     mode = _mode(wanted, report, owned=owned)
-    _attempt(lambda: _chmod_unopened(directory, name, mode), AttributeClass.MODE, report)
+    _attempt(lambda: chmod_unopened(directory, name, mode), AttributeClass.MODE, report)
     if wanted.xattrs:
         _set_xattrs(object_in(directory, name), wanted.xattrs, report)
     _set_times_at(directory, name, wanted, report)
@@ -99,17 +101,11 @@ def _set_xattrs(target: int | bytes, xattrs: Sequence[tuple[bytes, bytes]], repo
             report(kind, error)
 
 
-def remove_other_xattrs(descriptor: int, keep: Sequence[tuple[bytes, bytes]], report: ReportAttribute) -> None:
-    """Remove what an object must not have: ACLs inherited from a directory, attributes of what stood there before."""
-    wanted = {name for name, _ in keep}
-    present, _ = read_xattrs(descriptor)
-    for name, _ in present:
-        if name not in wanted:
-            kind = AttributeClass.ACL if name.startswith(ACL_PREFIX) else AttributeClass.XATTR
-            try:
-                remove_xattr(descriptor, name)
-            except OSError as error:
-                report(kind, error)
+def remove_inherited_acls(target: int | bytes) -> None:
+    """Remove the ACLs that a new object got from its directory. `target` as for `read_xattrs`."""
+    for name in _ACLS:
+        with contextlib.suppress(OSError):
+            remove_xattr(target, name)
 
 
 def _set_times_at(directory: int, name: bytes, wanted: Attributes, report: ReportAttribute) -> None:
@@ -117,7 +113,8 @@ def _set_times_at(directory: int, name: bytes, wanted: Attributes, report: Repor
     _attempt(lambda: os.utime(name, ns=times, dir_fd=directory, follow_symlinks=False), AttributeClass.TIMES, report)
 
 
-def _chmod_unopened(directory: int, name: bytes, mode: int) -> None:
+def chmod_unopened(directory: int, name: bytes, mode: int) -> None:
+    """Set the mode of an object by name, without following a link and without opening it. Raises OSError."""
     # O_PATH pins the object without opening it; chmod through /proc reaches exactly that one.
     descriptor = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
     try:

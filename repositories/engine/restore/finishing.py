@@ -15,7 +15,7 @@ from repositories.engine.manifest.entries import Entry, EntryType, decode_entry
 from repositories.engine.manifest.order import join, split
 from repositories.engine.metadata.apply import apply_to_descriptor
 from repositories.engine.restore.chunks import PlacedChunks
-from repositories.engine.restore.objects import ObjectMaker
+from repositories.engine.restore.objects import ObjectMaker, Surroundings
 from repositories.engine.restore.pulse import RestorePulse
 from repositories.engine.restore.request import Overwrite
 from repositories.engine.restore.selection import Selected
@@ -91,7 +91,7 @@ class SecondPass:
         if entry.type == EntryType.FILE:
             self._makers.files.write(FileTask(directory, path, entry))
         else:
-            self._makers.objects.make(directory, path, entry, ours=False)
+            self._makers.objects.make(directory, path, entry, Surroundings())
         if entry.link_group is not None and not self._makers.tally.may_link_to(first):
             self._first_names[entry.link_group] = path
 

@@ -7,10 +7,18 @@ import errno
 import os
 import stat
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from repositories.engine.errors import IntegrityError, ObjectMissingError
 from repositories.engine.manifest.entries import Entry, EntryType
-from repositories.engine.metadata.apply import AttributeClass, apply_to_link, apply_to_special
+from repositories.engine.metadata.apply import (
+    AttributeClass,
+    apply_to_link,
+    apply_to_special,
+    chmod_unopened,
+    remove_inherited_acls,
+)
+from repositories.engine.metadata.extended import object_in
 from repositories.engine.restore.chunks import PlacedChunks
 from repositories.engine.restore.existing import Policy, Verdict
 from repositories.engine.restore.tally import Tally
@@ -21,6 +29,14 @@ _DEVICE_TYPES = {EntryType.CHARACTER_DEVICE: stat.S_IFCHR, EntryType.BLOCK_DEVIC
 _NO_LINKS = frozenset({errno.EPERM, errno.EMLINK, errno.EXDEV, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EACCES})
 
 
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """About a directory of the target. `ours`: a restore made it and has not finished it. `inherits`: it gives ACLs."""
+
+    ours: bool = False
+    inherits: bool = False
+
+
 class ObjectMaker:
     """Makes objects for one restore."""
 
@@ -29,10 +45,10 @@ class ObjectMaker:
         self._policy = policy
         self._tally = tally
 
-    def make(self, directory: int, path: bytes, entry: Entry, *, ours: bool) -> None:
-        """Make a link, FIFO or device. `ours`: a restore made the directory, so what is identical in it is ours."""
+    def make(self, directory: int, path: bytes, entry: Entry, around: Surroundings) -> None:
+        """Make a link, FIFO or device. What is identical already in an unfinished directory is ours, too."""
         try:
-            self._make(directory, path, entry, ours=ours)
+            self._make(directory, path, entry, around)
         except (IntegrityError, ObjectMissingError):
             self._tally.damaged(path)
         except OSError as error:
@@ -41,11 +57,14 @@ class ObjectMaker:
                 self._tally.warn(AttributeClass.DEVICE, error)
             self._tally.failed(path, error)
 
-    def make_directory(self, directory: int, path: bytes, entry: Entry) -> bool:
+    def make_directory(self, directory: int, path: bytes, entry: Entry, around: Surroundings) -> bool:
         """Make a directory or find it there; return whether it can be entered."""
         name = entry.name
         try:
             os.mkdir(name, UNFINISHED_DIRECTORY, dir_fd=directory)
+            if around.inherits:
+                remove_inherited_acls(object_in(directory, name))
+                chmod_unopened(directory, name, UNFINISHED_DIRECTORY)
         except FileExistsError:
             return self._existing_directory(directory, path, entry)
         except OSError as error:
@@ -65,7 +84,7 @@ class ObjectMaker:
             self._tally.warn(AttributeClass.HARD_LINK, error)
             return False
 
-    def _make(self, directory: int, path: bytes, entry: Entry, *, ours: bool) -> None:
+    def _make(self, directory: int, path: bytes, entry: Entry, around: Surroundings) -> None:
         attributes = attributes_of(self._source, entry)
         set_attributes = apply_to_link if entry.type == EntryType.LINK else apply_to_special
         name = entry.name
@@ -75,7 +94,7 @@ class ObjectMaker:
             status = os.stat(name, dir_fd=directory, follow_symlinks=False)
             verdict = self._policy.judge(directory, entry, status)
             if verdict is Verdict.IDENTICAL:
-                if ours:
+                if around.ours:
                     set_attributes(directory, name, attributes, self._tally.warn)
                 self._tally.existing()
                 return
@@ -83,6 +102,8 @@ class ObjectMaker:
                 self._tally.kept(path)
                 return
             self._replace(directory, entry, lambda temporary: _create(directory, temporary, entry))
+        if around.inherits and entry.type != EntryType.LINK:
+            remove_inherited_acls(object_in(directory, name))
         set_attributes(directory, name, attributes, self._tally.warn)
         self._tally.restored(entry)
 
@@ -159,8 +180,4 @@ def _create(directory: int, name: bytes, entry: Entry) -> None:
 def _widen(directory: int, name: bytes, status: os.stat_result) -> None:
     """Let ourselves into a directory of our own that its mode keeps us out of; it counts as unfinished then."""
     if status.st_uid == os.geteuid() != 0 and status.st_mode & stat.S_IRWXU != stat.S_IRWXU:
-        descriptor = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=directory)
-        try:
-            os.chmod(b"/proc/self/fd/%d" % descriptor, UNFINISHED_DIRECTORY)
-        finally:
-            os.close(descriptor)
+        chmod_unopened(directory, name, UNFINISHED_DIRECTORY)

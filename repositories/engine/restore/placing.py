@@ -9,7 +9,8 @@ from collections.abc import Iterable
 
 from repositories.engine.manifest.entries import Entry, EntryType
 from repositories.engine.manifest.order import is_within, join
-from repositories.engine.restore.objects import ObjectMaker
+from repositories.engine.metadata.apply import remove_inherited_acls
+from repositories.engine.restore.objects import ObjectMaker, Surroundings
 from repositories.engine.restore.pulse import RestorePulse
 from repositories.engine.restore.selection import Selected
 from repositories.engine.restore.tally import Tally
@@ -45,28 +46,26 @@ class FirstPass:
         self._windows.finish()
 
     def _fill(self, directory: int, selected: Selected) -> None:
-        ours = is_unfinished(os.fstat(directory))
-        inherits = has_default_acl(directory)
-        if ours and inherits:
-            os.removexattr(directory, "system.posix_acl_default")
-            inherits = False
+        around = Surroundings(is_unfinished(os.fstat(directory)), has_default_acl(directory))
+        if around.ours and around.inherits:
+            remove_inherited_acls(directory)
+            around = Surroundings(ours=True)
         for entry, _ in selected.entries:
             path = join(selected.directory, entry.name)
             self._pulse.entry(path)
-            self._place(directory, path, entry, (ours, inherits))
+            self._place(directory, path, entry, around)
 
-    def _place(self, directory: int, path: bytes, entry: Entry, facts: tuple[bool, bool]) -> None:
-        ours, inherits = facts
+    def _place(self, directory: int, path: bytes, entry: Entry, around: Surroundings) -> None:
         if entry.type == EntryType.DIRECTORY:
-            if not self._maker.make_directory(directory, path, entry):
+            if not self._maker.make_directory(directory, path, entry, around):
                 self._blocked = path
             return
         if entry.link_group is not None and self.first_names.setdefault(entry.link_group, path) != path:
             return
         if entry.type == EntryType.FILE:
-            self._windows.add(directory, path, entry, inherits=inherits)
+            self._windows.add(directory, path, entry, inherits=around.inherits)
         else:
-            self._maker.make(directory, path, entry, ours=ours)
+            self._maker.make(directory, path, entry, around)
 
     def _leave_out(self, selected: Selected, *, kept: bool) -> None:
         note = self._tally.kept if kept else self._tally.damaged

@@ -17,7 +17,7 @@ import blake3
 from repositories.engine.errors import IntegrityError, ObjectMissingError, RestoreTargetError
 from repositories.engine.ids import ChunkKind
 from repositories.engine.manifest.entries import Entry
-from repositories.engine.metadata.apply import Attributes, apply_to_descriptor
+from repositories.engine.metadata.apply import Attributes, apply_to_descriptor, remove_inherited_acls
 from repositories.engine.restore.chunks import PlacedChunks, content_of, xattrs_of
 from repositories.engine.restore.existing import Policy, Verdict
 from repositories.engine.restore.tally import Tally
@@ -25,7 +25,6 @@ from repositories.engine.restore.target import UNFINISHED_FILE, is_unfinished
 
 _CREATE: Final = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _FATAL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
-_ACL = "system.posix_acl_access"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +112,7 @@ class FileWriter:
 
     def _set_attributes(self, descriptor: int, task: FileTask) -> None:
         if task.inherits:
-            with contextlib.suppress(OSError):
-                os.removexattr(descriptor, _ACL)
+            remove_inherited_acls(descriptor)
         apply_to_descriptor(descriptor, attributes_of(self._source, task.entry), self._tally.warn)
 
 
