@@ -10,7 +10,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 from django.core.exceptions import ImproperlyConfigured
 
-from syncova_project.derived import is_loopback_url, orphan_problem
+from syncova_project.derived import is_loopback_url, rhythm_problem
 
 _SHORTEST_KEY = 32
 
@@ -18,7 +18,11 @@ _SHORTEST_KEY = 32
 @register("syncova")
 def contradictions(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Return what no start may go past."""
-    problem = orphan_problem(settings.SYNCOVA_HEARTBEAT_SECONDS, settings.SYNCOVA_ORPHAN_SECONDS)
+    problem = rhythm_problem(
+        tick=settings.SYNCOVA_TICK_SECONDS,
+        heartbeat=settings.SYNCOVA_HEARTBEAT_SECONDS,
+        orphan=settings.SYNCOVA_ORPHAN_SECONDS,
+    )
     return [] if problem is None else [Error(problem.message, hint=problem.hint, id="syncova.E001")]
 
 

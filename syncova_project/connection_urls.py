@@ -12,6 +12,13 @@ from syncova_project.errors import ConfigurationError
 _SCHEMES = frozenset({"postgresql", "postgres"})
 # Seconds: a stopped server must show itself as an error, not as a hanging request.
 _CONNECT_TIMEOUT = 5
+# A process that holds still inside a transaction must not keep its row locks for ever; dead peers are noticed.
+_PATIENCE = {
+    "options": "-c idle_in_transaction_session_timeout=60000",
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+}
 
 
 def database_settings(url: str | None) -> dict[str, Any]:
@@ -21,7 +28,7 @@ def database_settings(url: str | None) -> dict[str, Any]:
         "NAME": "",
         "CONN_MAX_AGE": 300,
         "CONN_HEALTH_CHECKS": True,
-        "OPTIONS": {"connect_timeout": _CONNECT_TIMEOUT, "application_name": "syncova"},
+        "OPTIONS": {"connect_timeout": _CONNECT_TIMEOUT, "application_name": "syncova", **_PATIENCE},
     }
     if url is None or not url.strip():
         return settings

@@ -41,23 +41,33 @@ def seal_keys(words: Sequence[str]) -> list[bytes]:
     return keys
 
 
-def orphan_problem(heartbeat: int, orphan: int) -> ConfigurationError | None:
-    """Return why the orphan limit does not fit the heartbeat (A15), or None; both in seconds."""
-    if orphan >= _LEAST_HEARTBEATS * heartbeat:
-        return None
-    return ConfigurationError(
-        f"SYNCOVA_ORPHAN_SECONDS is {orphan}, less than {_LEAST_HEARTBEATS} times SYNCOVA_HEARTBEAT_SECONDS "
-        f"({heartbeat}): a living run would be taken for orphaned.",
-        hint=f"Set SYNCOVA_ORPHAN_SECONDS to {_LEAST_HEARTBEATS * heartbeat} or more.",
-    )
+def rhythm_problem(*, tick: int, heartbeat: int, orphan: int) -> ConfigurationError | None:
+    """Return why the three distances (seconds) do not fit each other, or None (A15).
+
+    A living run must never be taken for orphaned, and the reaper must be able to act: it counts silence anew after
+    a gap of two heartbeats between passes.
+    """
+    if orphan < _LEAST_HEARTBEATS * heartbeat:
+        return ConfigurationError(
+            f"SYNCOVA_ORPHAN_SECONDS is {orphan}, less than {_LEAST_HEARTBEATS} times SYNCOVA_HEARTBEAT_SECONDS "
+            f"({heartbeat}): a living run would be taken for orphaned.",
+            hint=f"Set SYNCOVA_ORPHAN_SECONDS to {_LEAST_HEARTBEATS * heartbeat} or more.",
+        )
+    if tick > heartbeat:
+        return ConfigurationError(
+            f"SYNCOVA_TICK_SECONDS is {tick}, more than SYNCOVA_HEARTBEAT_SECONDS ({heartbeat}): "
+            "an orphaned run would never be noticed.",
+            hint=f"Set SYNCOVA_TICK_SECONDS to {heartbeat} or less.",
+        )
+    return None
 
 
-def orphan_seconds(heartbeat: int, orphan: int) -> int:
-    """Return the orphan limit; raises ConfigurationError when no process may start with it."""
-    problem = orphan_problem(heartbeat, orphan)
+def checked_rhythm(*, tick: int, heartbeat: int, orphan: int) -> tuple[int, int, int]:
+    """Return the three distances; raises ConfigurationError when no process may start with them."""
+    problem = rhythm_problem(tick=tick, heartbeat=heartbeat, orphan=orphan)
     if problem is not None:
         raise problem
-    return orphan
+    return tick, heartbeat, orphan
 
 
 def _public(public_url: str) -> SplitResult:

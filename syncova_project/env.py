@@ -90,6 +90,22 @@ class Environment:
         """Return absolute paths separated by colons or line breaks; empty when unset."""
         return [_absolute(name, value) for value in _split(self.text(name) or "", ":")]
 
+    def validate(self) -> None:
+        """Read every setting that is set, so that a wrong one is named before anything is started."""
+        readers = {
+            Kind.INTEGER: self.integer,
+            Kind.SECONDS: self.integer,
+            Kind.FLAG: self.flag,
+            Kind.PATH: self.path,
+            Kind.PATHS: self.paths,
+            Kind.LIST: self.words,
+            Kind.CHOICE: self.word,
+            Kind.TEXT: self.text,
+        }
+        for setting in BY_NAME.values():
+            if self.find(setting.name) is not None:
+                readers[setting.kind](setting.name)
+
     def unknown_names(self) -> dict[str, str]:
         """Map each undeclared SYNCOVA_ name to the nearest declared one ("" when none is near)."""
         return {name: nearest_name(name) for name in sorted(self.variables) if not _is_declared(name)}

@@ -51,9 +51,10 @@ def probe_broker() -> bool:
 
 def _write_something() -> None:
     with transaction.atomic(), connection.cursor() as cursor:
-        # Taking a transaction id is a write that leaves nothing behind; a read-only server refuses it.
-        cursor.execute("SELECT pg_current_xact_id(), clock_timestamp()")
-        cursor.fetchone()
+        # Taking a transaction id is a write that leaves nothing behind; a server in recovery refuses it.
+        cursor.execute("SELECT pg_current_xact_id(), current_setting('transaction_read_only')")
+        if cursor.fetchone()[1] != "off":
+            raise DatabaseError("the database is read-only")
 
 
 def _reach_broker() -> None:

@@ -138,7 +138,7 @@ TABLE: tuple[Setting, ...] = (
         "SYNCOVA_TICK_SECONDS",
         Kind.SECONDS,
         SCHEDULER,
-        "Distance between two passes of the scheduler.",
+        "Distance between two passes of the scheduler; at most SYNCOVA_HEARTBEAT_SECONDS.",
         "10",
         minimum=1,
         maximum=300,

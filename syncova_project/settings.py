@@ -8,7 +8,7 @@ from typing import Any
 
 from syncova_project import env
 from syncova_project.connection_urls import database_settings
-from syncova_project.derived import hosts_and_origins, is_loopback_url, orphan_seconds, seal_keys
+from syncova_project.derived import checked_rhythm, hosts_and_origins, is_loopback_url, seal_keys
 from syncova_project.log import logging_settings
 
 ENVIRONMENT = env.load()
@@ -28,9 +28,11 @@ SYNCOVA_BROKER_URL = ENVIRONMENT.text("SYNCOVA_BROKER_URL") or ""
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Scheduler
-SYNCOVA_TICK_SECONDS = ENVIRONMENT.integer("SYNCOVA_TICK_SECONDS")
-SYNCOVA_HEARTBEAT_SECONDS = ENVIRONMENT.integer("SYNCOVA_HEARTBEAT_SECONDS")
-SYNCOVA_ORPHAN_SECONDS = orphan_seconds(SYNCOVA_HEARTBEAT_SECONDS, ENVIRONMENT.integer("SYNCOVA_ORPHAN_SECONDS"))
+SYNCOVA_TICK_SECONDS, SYNCOVA_HEARTBEAT_SECONDS, SYNCOVA_ORPHAN_SECONDS = checked_rhythm(
+    tick=ENVIRONMENT.integer("SYNCOVA_TICK_SECONDS"),
+    heartbeat=ENVIRONMENT.integer("SYNCOVA_HEARTBEAT_SECONDS"),
+    orphan=ENVIRONMENT.integer("SYNCOVA_ORPHAN_SECONDS"),
+)
 SYNCOVA_RETRY_SECONDS = ENVIRONMENT.integer("SYNCOVA_RETRY_SECONDS")
 SYNCOVA_GLOBAL_LIMIT = ENVIRONMENT.integer("SYNCOVA_GLOBAL_LIMIT")
 SYNCOVA_DOORBELL = "workers.doorbell.ring"

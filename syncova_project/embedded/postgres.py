@@ -171,7 +171,12 @@ def stop(identity: processes.Identity, grace: float = 5.0) -> None:
 def _make_cluster(layout: Layout, account: Account, bin_directory: Path) -> None:
     beside = layout.postgres.with_name("postgres.new")
     shutil.rmtree(beside, ignore_errors=True)
-    shutil.rmtree(layout.postgres, ignore_errors=True)
+    if layout.postgres.exists():
+        # A whole cluster is put in place at once, so this was one, or is someone else's: never remove it.
+        raise ServerStartError(
+            f"{layout.postgres} exists, but is no PostgreSQL cluster any more: PG_VERSION is missing.",
+            hint="Restore it from a copy, or move it away to begin with an empty database.",
+        )
     password_file = layout.sockets / "initdb"
     beside.mkdir(mode=0o700)
     if account.switched:

@@ -16,6 +16,8 @@ from syncova_project import clock
 from syncova_project.embedded.accounts import Account
 
 _POLL_SECONDS = 0.05
+# Children by pid, kept until their end was asked for: a dropped Popen would be reaped at any time, its code lost.
+_children: "dict[int, subprocess.Popen[bytes]]" = {}
 _LOG_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -64,9 +66,21 @@ def spawn(command: Command) -> "subprocess.Popen[bytes]":
 
 
 def start(command: Command) -> Identity:
-    """Start the command and return its identity; raises OSError."""
+    """Start the command and return its identity; raises OSError. Its end is reaped here: see `ending`."""
     child = spawn(command)
+    _children[child.pid] = child
     return identify(child.pid) or Identity(child.pid, "")
+
+
+def ending(identity: Identity) -> str:
+    """Return how a child of ours ended ("exit code 1", "SIGKILL"), or "" when that is not known."""
+    child = _children.pop(identity.pid, None)
+    code = None if child is None else child.poll()
+    if code is None:
+        return ""
+    if code >= 0:
+        return f"exit code {code}"
+    return next((each.name for each in signal.Signals if each == -code), f"signal {-code}")
 
 
 def own_identity() -> Identity:
@@ -176,10 +190,9 @@ def last_line(log: Path) -> str:
 
 
 def _reap(pid: int) -> None:
-    try:
-        os.waitpid(pid, os.WNOHANG)
-    except ChildProcessError:
-        return
+    child = _children.get(pid)
+    if child is not None:
+        child.poll()
 
 
 def _identify_by_ps(pid: int) -> Identity | None:

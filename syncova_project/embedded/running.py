@@ -52,6 +52,7 @@ def options_of(arguments: argparse.Namespace) -> StackOptions:
     """Return what the command line and the settings ask for."""
     data = None if arguments.data is None else Path(arguments.data).absolute()
     environment = env.load(data)
+    environment.validate()
     root = env.data_directory(environment)
     public = environment.variables.get("SYNCOVA_PUBLIC_URL") or environment.variables.get("SYNCOVA_PUBLIC_URL_FILE")
     binding = bindings.Binding(

@@ -49,7 +49,7 @@ class Member:
         if self.identity is not None:
             if processes.is_alive(self.identity):
                 return False
-            self._note_end(now)
+            self._note_end(self.identity, now)
             return True
         if now < self._due_at:
             return False
@@ -72,14 +72,13 @@ class Member:
         self._started_at = clock.monotonic()
         self.since = clock.now().isoformat(timespec="seconds")
 
-    def _note_end(self, now: float) -> None:
-        if self.identity is not None:
-            processes.wait_gone([self.identity], 0)
+    def _note_end(self, identity: processes.Identity, now: float) -> None:
+        how = processes.ending(identity)
+        last = processes.last_line(self.log) if how.startswith("exit code") else ""
         if now - self._started_at > _STEADY:
             self._failures = 0
         self.identity = None
-        last = processes.last_line(self.log)
-        self._wait(now, f"ended ({last})" if last else "ended")
+        self._wait(now, "ended" + (f" with {how}" if how else "") + (f" ({last})" if last else ""))
 
     def _wait(self, now: float, what: str) -> None:
         self._failures += 1

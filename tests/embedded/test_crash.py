@@ -88,6 +88,15 @@ def test_a_cluster_that_was_half_made_is_made_again(session_directory):
     postgres.stop(running.identity)
 
 
+def test_a_damaged_cluster_is_never_replaced_by_an_empty_one(layout):
+    version = layout.postgres / "PG_VERSION"
+    version.rename(layout.postgres / "lost")
+    with pytest.raises(ServerStartError, match="PG_VERSION is missing"):
+        start(layout)
+    (layout.postgres / "lost").rename(version)
+    assert (layout.postgres / "base").is_dir()
+
+
 def test_a_cluster_of_another_release_is_refused_untouched(layout):
     version = layout.postgres / "PG_VERSION"
     version.write_text("17\n")

@@ -94,16 +94,16 @@ def test_a_member_that_ends_is_started_again_after_its_back_off_and_says_why(tmp
     member = Member(
         "web",
         "me",
-        lambda: processes.start(command(tmp_path, "print('no database')")),
+        lambda: processes.start(command(tmp_path, "import sys; print('no database'); sys.exit(3)")),
         said.append,
         tmp_path / "test.log",
     )
     member.begin()
     first = member.identity
     assert first is not None
-    os.waitpid(first.pid, 0)
+    processes.wait_gone([first], 10)
     assert member.look()
-    assert "no database" in said[0]
+    assert "ended with exit code 3 (no database)" in said[0]
     assert member.record().state == "waiting"
     time[0] += 0.9
     assert not member.look()

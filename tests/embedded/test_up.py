@@ -1,10 +1,13 @@
 """`up`, `status`, `down` and `logs` as processes: the whole stack on its own servers (1.4, 1.17, 1.18)."""
 
+import datetime as dt
 import json
 import os
+import pty
 import pwd
 import signal
 import socket
+import ssl
 import stat
 import subprocess
 import sys
@@ -15,6 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from syncova_project import clock
 from syncova_project.embedded import accounts, processes, running
@@ -55,8 +61,9 @@ class Bench:
 
 def get(url: str, token: str = "") -> int:
     request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"} if token else {})
+    context = ssl._create_unverified_context() if url.startswith("https:") else None
     try:
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=30, context=context) as answer:
             return int(answer.status)
     except urllib.error.HTTPError as error:
         return error.code
@@ -69,6 +76,26 @@ def eventually(condition: Any, seconds: float = 30) -> bool:
             return True
         clock.sleep(0.2)
     return bool(condition())
+
+
+def certificate(directory: Path) -> tuple[Path, Path]:
+    """A self-signed pair whose key only its owner may read."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    now = clock.now()
+    signed = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now)
+        .not_valid_after(now + dt.timedelta(days=1))
+        .sign(key, hashes.SHA256())
+    )
+    pair = directory / "cert.pem", directory / "key.pem"
+    pair[0].write_bytes(signed.public_bytes(serialization.Encoding.PEM))
+    pair[1].touch(mode=0o600)
+    pair[1].write_bytes(
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    )
+    return pair
 
 
 @pytest.fixture(scope="module")
@@ -188,8 +215,9 @@ def test_logs_show_one_process_or_all(bench, stack):
     assert "web" in done.stderr
 
 
-def test_a_killed_starter_then_up_again_then_ctrl_c(bench, stack):
+def test_a_killed_starter_then_up_again_with_tls_then_ctrl_c(bench, stack, tmp_path):
     """1.3: a crash of the starter is survived; design: Ctrl-C stops everything, exit 0, the next `up` goes on."""
+    cert, key = certificate(tmp_path)
     before = bench.status()
     os.kill(before["pid"], signal.SIGKILL)
     assert eventually(lambda: not bench.status()["running"])
@@ -198,11 +226,15 @@ def test_a_killed_starter_then_up_again_then_ctrl_c(bench, stack):
     valkey = next(member for member in before["processes"] if member["name"] == "valkey")
     os.kill(valkey["pid"], signal.SIGSTOP)
     starter = subprocess.Popen(
-        bench.argv("up", "--port", "0"), env=bench.variables, cwd="/", stdout=subprocess.PIPE, text=True
+        bench.argv("up", "--port", "0", "--tls-cert", str(cert), "--tls-key", str(key)),
+        env=bench.variables,
+        cwd="/",
+        stdout=subprocess.PIPE,
+        text=True,
     )
     assert starter.stdout is not None
     assert "earlier start left" in starter.stdout.readline()
-    assert "Syncova runs on http://127.0.0.1:" in starter.stdout.readline()
+    assert "Syncova runs on https://127.0.0.1:" in starter.stdout.readline()
     assert not {member["pid"] for member in before["processes"]} & {m["pid"] for m in bench.status()["processes"]}
     token = (bench.layout.secrets / "ctl_token").read_text().strip()
     assert get(f"{bench.status()['url']}/api/v1/jobs", token) == 200
@@ -261,6 +293,24 @@ def test_an_unknown_setting_stops_the_start(bench):
     assert "SYNCOVA_TICK_SECONDS" in done.stderr
 
 
+def test_servers_that_the_environment_names_are_used_and_none_is_started(bench, stack, postgres_server, valkey_url):
+    variables = {
+        **bench.variables,
+        "SYNCOVA_DATABASE_URL": postgres_server.running.application_url,
+        "SYNCOVA_MIGRATION_DATABASE_URL": postgres_server.running.owner_url,
+        "SYNCOVA_BROKER_URL": valkey_url,
+    }
+    done = subprocess.run(bench.argv("up", "-d", "--port", "0"), env=variables, cwd="/", check=False, timeout=120)
+    assert done.returncode == 0
+    try:
+        found = bench.status()
+        assert {member["name"] for member in found["processes"]} == MEMBERS - {"postgres", "valkey"}
+        assert get(f"{found['url']}/health/ready") == 200
+    finally:
+        bench.run("down")
+    assert processes.is_alive(postgres_server.running.identity)
+
+
 @as_root
 def test_an_ordinary_user_runs_the_stack_and_owns_all_of_it(bench, stack, session_directory):
     account = accounts.service_account(None)
@@ -271,7 +321,7 @@ def test_an_ordinary_user_runs_the_stack_and_owns_all_of_it(bench, stack, sessio
     for directory in (bench.layout.root, session_directory):
         assert accounts.closed_directory(account, directory) is None
 
-    def run(*words: str) -> "subprocess.CompletedProcess[str]":
+    def run(*words: str, output: int = subprocess.PIPE) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
             [*interpreter.argv, "-m", "syncova_project.embedded", *words],
             user=account.uid,
@@ -279,15 +329,19 @@ def test_an_ordinary_user_runs_the_stack_and_owns_all_of_it(bench, stack, sessio
             extra_groups=[],
             env={"PATH": "/usr/bin:/bin", "HOME": str(home), **interpreter.variables},
             cwd="/",
-            capture_output=True,
+            stdout=output,
+            stderr=subprocess.PIPE,
             text=True,
             check=False,
             timeout=120,
         )
 
+    terminal, other_end = pty.openpty()
     try:
-        done = run("up", "-d", "--port", "0")
+        done = run("up", "-d", "--port", "0", output=other_end)
         assert done.returncode == 0, done.stderr
+        password = (home / ".local/share/syncova/secrets/admin_password").read_text().strip()
+        assert password in os.read(terminal, 4096).decode(), "the first start shows it on a terminal"
         found = json.loads(run("status", "--json").stdout)
         assert found["data_dir"] == str(home / ".local" / "share" / "syncova")
         assert {Path(f"/proc/{member['pid']}").stat().st_uid for member in found["processes"]} == {account.uid}

@@ -128,3 +128,19 @@ def test_the_data_directory_follows_the_user(monkeypatch):
     assert env.data_directory(environment()) == Path("/home/alice/data/syncova")
     monkeypatch.setattr("os.geteuid", lambda: 0)
     assert env.data_directory(environment()) == Path("/var/lib/syncova")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("SYNCOVA_WEB_WORKERS", "many"),
+        ("SYNCOVA_DEBUG", "maybe"),
+        ("SYNCOVA_LOG_LEVEL", "loud"),
+        ("SYNCOVA_SOURCE_ROOTS", "/a:b"),
+        ("SYNCOVA_TOKEN_FILE", "/nonexistent/token"),
+    ],
+)
+def test_validation_reads_every_kind(name, value):
+    with pytest.raises(ConfigurationError, match=name):
+        environment(**{name: value}).validate()
+    environment().validate()

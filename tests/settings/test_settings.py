@@ -12,7 +12,7 @@ from django.core.management import call_command
 
 from syncova_project import checks, setting_docs
 from syncova_project.connection_urls import database_settings, socket_database_url
-from syncova_project.derived import hosts_and_origins, is_loopback_url, orphan_problem, seal_keys
+from syncova_project.derived import hosts_and_origins, is_loopback_url, rhythm_problem, seal_keys
 from syncova_project.errors import ConfigurationError
 from syncova_project.setting_table import TABLE
 
@@ -47,12 +47,22 @@ def test_an_orphan_limit_below_three_heartbeats_starts_nothing():
     assert "SYNCOVA_ORPHAN_SECONDS is 89" in done.stderr
 
 
-@pytest.mark.parametrize(("heartbeat", "orphan", "refused"), [(30, 90, False), (30, 89, True), (1, 3, False)])
-def test_the_orphan_rule(heartbeat, orphan, refused):
-    assert (orphan_problem(heartbeat, orphan) is not None) is refused
+@pytest.mark.parametrize(
+    ("tick", "heartbeat", "orphan", "named"),
+    [
+        (10, 30, 90, None),
+        (10, 30, 89, "SYNCOVA_ORPHAN_SECONDS"),
+        (1, 1, 3, None),
+        (30, 30, 90, None),
+        (31, 30, 90, "SYNCOVA_TICK_SECONDS"),
+    ],
+)
+def test_tick_heartbeat_and_orphan_limit_must_fit_each_other(tick, heartbeat, orphan, named):
+    problem = rhythm_problem(tick=tick, heartbeat=heartbeat, orphan=orphan)
+    assert (problem is None) if named is None else (problem is not None and problem.message.startswith(named))
 
 
-def test_the_orphan_rule_is_a_system_check(settings):
+def test_that_rule_is_a_system_check(settings):
     settings.SYNCOVA_ORPHAN_SECONDS = 1
     assert "syncova.E001" in {message.id for message in run_checks(tags=["syncova"])}
 
