@@ -48,8 +48,9 @@ def admit_waiting(*, now: dt.datetime) -> Admitted:
         if not candidates:
             return Admitted()
         passed, held = _choose(candidates, count_occupancy(now=now), now)
-        _write_held(held, now)
         rings = _admit_all(passed, now)
+        # Last, since it locks runs: whoever locks a job after a run deadlocks with those who do it in order.
+        _write_held(held, now)
         ring_after_commit(rings, note_rung)
         return Admitted(len(rings), len(held))
 

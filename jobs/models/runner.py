@@ -3,11 +3,16 @@
 Owns the rows; who is alive and what is free is computed by jobs.selectors and jobs.admission from database time.
 """
 
+from typing import Final
+
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Lower
 
 from jobs.states import RunnerKind
+from repositories.engine.display import show_text
+
+GROUP_NAME: Final = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 
 
 class Runner(models.Model):
@@ -28,9 +33,7 @@ class Runner(models.Model):
         constraints = [
             models.UniqueConstraint("kind", Lower("name"), name="runners_name_is_unique_per_kind"),
             models.CheckConstraint(name="runners_kind_is_known", condition=Q(kind__in=RunnerKind.values)),
-            models.CheckConstraint(
-                name="runners_name_is_a_word", condition=Q(name__regex=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")
-            ),
+            models.CheckConstraint(name="runners_name_is_a_word", condition=Q(name__regex=rf"^{GROUP_NAME}$")),
         ]
 
     def __str__(self) -> str:
@@ -63,4 +66,4 @@ class WorkerProcess(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.host}:{self.process_id}"
+        return show_text(f"{self.host}:{self.process_id}")

@@ -4,10 +4,12 @@ Owns their making on first use; two rivals end up with the same row.
 """
 
 import datetime as dt
+import re
 from collections.abc import Sequence
 
 from jobs.identifiers import new_id
 from jobs.models import Runner, Source
+from jobs.models.runner import GROUP_NAME
 from jobs.services.new_job import SourceInput
 from jobs.states import RunnerKind
 from repositories.engine.display import show_path
@@ -16,14 +18,16 @@ from syncova_project.errors import ValidationFailedError
 
 def group_runner(group: str, *, now: dt.datetime) -> Runner:
     """Return the runner of a worker group, made when it is named first."""
-    Runner.objects.bulk_create(
-        [Runner(id=new_id(now), kind=RunnerKind.GROUP, name=group, created_at=now)], ignore_conflicts=True
-    )
-    runner = Runner.objects.filter(kind=RunnerKind.GROUP, name__iexact=group).first()
-    if runner is None:
-        sentence = f"{group!r} is no name of a worker group."
+    named = Runner.objects.filter(kind=RunnerKind.GROUP, name__iexact=group)
+    known = named.first()
+    if known is not None:
+        return known
+    if not re.fullmatch(GROUP_NAME, group):
+        sentence = f"{group!r} is no name of a worker group: letters, digits, '.', '_' and '-', at most 100."
         raise ValidationFailedError(sentence, details={"worker_group": sentence})
-    return runner
+    made = Runner(id=new_id(now), kind=RunnerKind.GROUP, name=group, created_at=now)
+    Runner.objects.bulk_create([made], ignore_conflicts=True)
+    return named.get()
 
 
 def source_rows(runner: Runner, sources: Sequence[SourceInput], *, now: dt.datetime) -> list[Source]:

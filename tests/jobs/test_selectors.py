@@ -1,0 +1,119 @@
+"""What lists show of jobs and runs, and the sentences made when they are read (B6, C3, E4, A11)."""
+
+import datetime as dt
+from typing import Any
+
+import pytest
+
+from jobs import selectors, sentences
+from jobs.errors import JobNotFoundError, RunNotFoundError
+from jobs.models import Job, Schedule, ScheduleDecision
+from jobs.states import HeldCode
+from tests.jobs.builders import NOW, make_job, make_run, make_schedule, new_id
+
+pytestmark = pytest.mark.django_db
+
+HOUR = dt.timedelta(hours=1)
+
+
+def test_the_next_run_is_the_least_of_the_schedules() -> None:
+    job = make_job()
+    make_schedule(job, next_at=NOW + 2 * HOUR)
+    make_schedule(job, next_at=NOW + HOUR)
+    make_schedule(job, next_at=NOW, state="flagged", state_code="x")
+    make_schedule(job, next_at=None, deleted_at=NOW)
+    assert selectors.job_get(job.id).next_run_at == NOW + HOUR  # type: ignore[attr-defined]
+    assert selectors.schedules_of(job).count() == 3
+    Job.objects.filter(id=job.id).update(paused_at=NOW)
+    assert selectors.job_get(job.id).next_run_at is None  # type: ignore[attr-defined]
+
+
+def test_a_job_by_hand_has_no_next_run() -> None:
+    assert selectors.job_get(make_job().id).next_run_at is None  # type: ignore[attr-defined]
+
+
+def test_deleted_jobs_are_gone_and_their_runs_are_not() -> None:
+    """D3."""
+    job = make_job(deleted_at=NOW)
+    run = make_run(job, "succeeded")
+    assert not selectors.jobs_visible().exists()
+    with pytest.raises(JobNotFoundError):
+        selectors.job_get(job.id)
+    assert selectors.run_get(run.id) == run
+    with pytest.raises(RunNotFoundError):
+        selectors.run_get(new_id())
+
+
+def test_phase_delay_and_postponed_share() -> None:
+    """E4."""
+    run = make_run(state="running", not_before=NOW + HOUR, started_at=NOW + HOUR + dt.timedelta(seconds=5))
+    assert (selectors.phase(run), selectors.delay_seconds(run), selectors.postponed_seconds(run)) == (
+        "running",
+        3605,
+        3600,
+    )
+    waiting, admitted = make_run(), make_run(admitted=True)
+    assert (selectors.phase(waiting), selectors.phase(admitted)) == ("waiting", "admitted")
+    assert selectors.delay_seconds(waiting) is None
+    assert selectors.active_run_of(waiting.job) == waiting  # type: ignore[arg-type]
+
+
+def test_schedules_are_told_in_words() -> None:
+    """B6."""
+    schedule = make_schedule()
+    assert selectors.schedule_sentence(schedule) == "daily at 02:00 (UTC)"
+    Schedule.objects.filter(id=schedule.id).update(definition={"type": "daily", "time_zone": "Nowhere"})
+    schedule.refresh_from_db()
+    assert selectors.schedule_sentence(schedule).startswith("cannot be planned: time")
+
+
+@pytest.mark.parametrize("code", HeldCode.values)
+def test_every_held_reason_has_a_sentence(code: str) -> None:
+    """C3."""
+    sentence = sentences.held_sentence(make_run(held_code=code, held_subject="100% <b>", held_since=NOW))
+    assert sentence.startswith("Wa")
+    assert sentence.endswith((".", ": "))
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"state": "succeeded"}, "Completed."),
+        (
+            {
+                "state": "partial_failure",
+                "skipped": 17,
+                "reason_code": "objects_skipped",
+                "reason_parameters": {"skipped": 17, "reasons": {"permission_denied": 17}},
+            },
+            "17 objects skipped: no read permission (17).",
+        ),
+        (
+            {
+                "state": "partial_failure",
+                "skipped": 1,
+                "reason_code": "objects_skipped",
+                "reason_parameters": {"skipped": 1, "reasons": {"SOURCE_MISSING": 1}},
+            },
+            "1 object skipped: source missing (1).",
+        ),
+        ({"state": "failed", "error_message": "No room is left."}, "No room is left."),
+        ({"state": "cancelled", "cancelled_by": "alice"}, "Cancelled by alice."),
+        (
+            {"state": "cancelled", "cancel_origin": "shutdown"},
+            "Cancelled because its worker was shut down; it is queued again.",
+        ),
+        ({"state": "running"}, ""),
+    ],
+)
+def test_why_a_run_ended(fields: dict[str, Any], sentence: str) -> None:
+    """A11: "17 objects skipped: no read permission"."""
+    assert sentences.reason_sentence(make_run(**fields)) == sentence
+
+
+def test_decisions_are_told_in_words() -> None:
+    """H7."""
+    decision = ScheduleDecision(outcome="skipped", reason_code="missed", count=3, first_at=NOW, last_at=NOW + 2 * HOUR)
+    assert sentences.decision_sentence(decision).startswith("3 planned runs skipped:")
+    decision.count, decision.count_is_minimum = 10_001, True
+    assert sentences.decision_sentence(decision).startswith("at least 10001 planned runs skipped")
