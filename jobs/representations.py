@@ -31,7 +31,7 @@ def job_json(job: Any, sentences: HeldSentences) -> dict[str, Any]:
         "worker_group": job.runner.name,
         "sources": [_source_json(place) for place in job.listed_sources],
         "schedules": schedules,
-        "schedule_description": "; ".join(str(one["description"]) for one in schedules) or "by hand only",
+        "schedule_description": "; ".join(str(one["description"]) for one in schedules) or "only by hand",
         "next_run_at": instant(job.next_run_at),
         "priority": job.priority,
         "bandwidth_limit_bps": job.bandwidth_limit_bps,

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views import defaults
 from rest_framework import serializers
+from rest_framework.exceptions import ParseError
 from rest_framework.parsers import JSONParser
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
@@ -25,12 +26,23 @@ from syncova_project.access.scopes import Scope
 from syncova_project.error_shape import FORBIDDEN, MALFORMED, NOT_FOUND, ErrorAnswer, answer_to, internal
 
 
+class BoundedJSONParser(JSONParser):
+    """JSON whose nesting is too deep to be read is the client's error, as other broken JSON is."""
+
+    def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
+        """Return the parsed body, or raise ParseError."""
+        try:
+            return super().parse(stream, media_type, parser_context)
+        except RecursionError as error:
+            raise ParseError("nested too deeply") from error
+
+
 class ApiView(APIView):
     """A view of the API; `scopes` names, per method, the rights of which one is needed (none: nobody gets in)."""
 
     authentication_classes = [BearerAuthentication]
     permission_classes = [HasScope]
-    parser_classes = [JSONParser]
+    parser_classes = [BoundedJSONParser]
     renderer_classes = [JSONRenderer]
     throttle_classes = []
     scopes: ClassVar[Mapping[str, tuple[Scope, ...]]] = {}

@@ -1,7 +1,7 @@
 """`syncova-ctl repository register | list`."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Final
 
 from typer import Argument, Option
 
@@ -16,6 +16,12 @@ from repositories.console.passwords import read_password
 from repositories.console.repository_access import split_location
 from repositories.console.terminal import Terminal, terminal_of
 from repositories.engine.display import show_text
+
+_NEXT: Final = {
+    "WRONG_PASSWORD": "register it again under the same name, with the right password",
+    "REPOSITORY_NOT_FOUND": "make it first: syncova-repo create LOCATION; then register it again",
+    "REPOSITORY_ALREADY_REGISTERED": "use the registered one: several jobs can share a repository",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +75,7 @@ def _await_opening(api: Api, registered: Json, seconds: int) -> Json:
 def _tell(terminal: Terminal, shown: Json, options: RegisterOptions) -> int:
     if shown["state"] == "failed":
         code = shown["state_code"]
-        hint = "mend it and register it again under the same name"
+        hint = _NEXT.get(code, "mend it and register it again under the same name")
         raise ReportedFailureError(Failure(code, shown["state_reason"], hint, EXIT_CODES.get(code, exits.FAILED)))
     if shown["state"] == "registering" and options.wait:
         group = show_text(shown["worker_group"])

@@ -48,9 +48,7 @@ def tell_run(terminal: Terminal, run: Json) -> None:
     ]
     if run["state"] in ENDS:
         rows += _result(run)
-    for source in run.get("sources", ()):
-        backup = f", backup {source['backup_id']}" if source["backup_id"] else ""
-        rows.append(("source", f"{source['source']['path']}: {shapes.state(source['state'])}{backup}"))
+    rows += [("source", _source(source)) for source in run.get("sources", ())]
     terminal.table(rows)
     terminal.document(run)
 
@@ -61,10 +59,18 @@ def _result(run: Json) -> list[tuple[str, str]]:
         rows.append(("failure", f"{shapes.text(run['failure']['code'])} ({shapes.text(run['failure']['class'])})"))
     if run["failure"] and run["failure"]["hint"]:
         rows.append(("hint", show_text(run["failure"]["hint"])))
-    figures = f"{run['files']:,} files, {show_bytes(run['logical_bytes'])}"
+    files = "1 file" if run["files"] == 1 else f"{run['files']:,} files"
+    figures = f"{files}, {show_bytes(run['logical_bytes'])}"
     rows.append(("backed up", f"{figures}, {run['skipped']} skipped, {run['warnings']} warnings"))
     rows.append(("read, stored", f"{show_bytes(run['bytes_read'])}, {show_bytes(run['bytes_stored'])}"))
     return rows
+
+
+def _source(source: Json) -> str:
+    line = f"{source['source']['path']}: {shapes.state(source['state'])}"
+    if source["failure"]:
+        line += f": {show_text(source['failure']['message'])}"
+    return f"{line}, backup {source['backup_id']}" if source["backup_id"] else line
 
 
 def _started(run: Json) -> str:

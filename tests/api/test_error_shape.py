@@ -77,7 +77,9 @@ def test_a_method_that_is_not_taken_is_refused() -> None:
     ApiClient().request("PUT", "repositories", {}).refused(405, "METHOD_NOT_ALLOWED")
 
 
-@pytest.mark.parametrize("body", ["{", '{"name": NaN}', b"\xff\xfe", "", "[[[["], ids=str)
+@pytest.mark.parametrize(
+    "body", ["{", '{"name": NaN}', b"\xff\xfe", "", "[[[[", "[" * 100_000, "9" * 5000], ids=lambda body: str(body)[:9]
+)
 def test_a_body_that_is_no_json_is_400(body: Any) -> None:
     answer = ApiClient().post("repositories", body)
     assert answer.status == 400

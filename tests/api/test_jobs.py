@@ -114,7 +114,7 @@ def test_a_job_without_a_schedule_runs_by_hand() -> None:
     body = job_body(make_repository())
     del body["schedule"]
     answer = ApiClient().post("jobs", body)
-    assert (answer.json["next_run_at"], answer.json["schedule_description"]) == (None, "by hand only")
+    assert (answer.json["next_run_at"], answer.json["schedule_description"]) == (None, "only by hand")
 
 
 def test_the_same_key_makes_one_job() -> None:

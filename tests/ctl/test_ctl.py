@@ -43,7 +43,7 @@ def test_what_people_read(ctl: Ctl) -> None:
     assert "every 6 hours" in created.out
     ran = ctl("job", "run", "home", "--wait")
     assert "✓ succeeded" in ran.out
-    assert "1 files, 2.00 KiB, 0 skipped, 0 warnings" in ran.out
+    assert "1 file, 2.00 KiB, 0 skipped, 0 warnings" in ran.out
     shown = ctl("job", "show", "home").out
     for text in ("/home", "*.tmp", "vault", "✓ succeeded", "every 6 hours"):
         assert text in shown
