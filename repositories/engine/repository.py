@@ -112,11 +112,16 @@ class Repository:
         return [object_name(ObjectKind.MANIFEST, manifest_id) for manifest_id in self._damaged]
 
     def checkpoints(self) -> list[StoredManifest]:
-        """Return the checkpoints of unfinished backups, oldest first."""
+        """Return the checkpoints of unfinished backups that count (fence rule), oldest first."""
         listed = steadily(
             lambda: self.store.read_whole(ObjectKind.CHECKPOINT, {}, lambda payload: decode(payload, CheckpointRecord))
         )
-        found = [_stored(ObjectKind.CHECKPOINT, object_id, record) for object_id, record in listed.found.items()]
+        sweep = read_newest_sweep(self.store)
+        found = [
+            _stored(ObjectKind.CHECKPOINT, object_id, record)
+            for object_id, record in listed.found.items()
+            if sweep.accepts_checkpoint(object_id, record.fence)
+        ]
         return sorted(found, key=lambda each: (each.received_ns, each.name))
 
     def reader(self) -> ChunkReader:

@@ -88,8 +88,7 @@ class BlockPipeline:
     def close(self) -> None:
         """End the threads and remove what is not published. Safe to call twice."""
         with self._changed:
-            if self.failure is None and (self._unfinished or self._open):
-                self.failure = RepositoryError("the session was closed before its packs were written")
+            self.failure = self.failure or RepositoryError("the session is closed", hint="begin another one")
         for executor in (self._pool, self._writer, self._publisher):
             executor.shutdown(wait=True, cancel_futures=True)
         for pack in self._packs:

@@ -23,11 +23,16 @@ class SweepView:
 
     number: int = 0
     manifests: frozenset[bytes] = field(default_factory=frozenset)
+    checkpoints: frozenset[bytes] = field(default_factory=frozenset)
     segments: frozenset[bytes] = field(default_factory=frozenset)
 
     def accepts_manifest(self, manifest_id: bytes, fence: int) -> bool:
         """Tell whether a manifest counts: its fence is not older than the sweep, or the sweep names it."""
         return fence >= self.number or manifest_id in self.manifests
+
+    def accepts_checkpoint(self, checkpoint_id: bytes, fence: int) -> bool:
+        """Tell whether a checkpoint counts, by the same rule: what it refers to may be gone otherwise."""
+        return fence >= self.number or checkpoint_id in self.checkpoints
 
     def accepts_segment(self, segment_id: bytes, fence: int) -> bool:
         """Tell whether an index segment counts, by the same rule."""

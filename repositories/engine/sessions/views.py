@@ -37,7 +37,9 @@ def read_newest_sweep(store: ObjectStore) -> SweepView:
     newest = steadily(lambda: _newest_sweep(store))
     if newest is None:
         return SweepView()
-    return SweepView(newest.number, split_ids(newest.manifests), split_ids(newest.segments))
+    return SweepView(
+        newest.number, split_ids(newest.manifests), split_ids(newest.checkpoints), split_ids(newest.segments)
+    )
 
 
 def _newest_sweep(store: ObjectStore) -> SweepRecord | None:

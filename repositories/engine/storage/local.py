@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from repositories.engine.errors import ObjectExistsError, ObjectMissingError, RepositoryExistsError
 from repositories.engine.storage.base import Storage, StoredObject, validate_name, validate_prefix
 from repositories.engine.storage.medium import medium_errors
+from repositories.engine.storage.scratch import ScratchDirectory
 
 _SCRATCH = "tmp"
 _LEFT_BY_CREATION = frozenset({_SCRATCH, "slots", "keyrings", "copies", "lost+found"})
@@ -28,6 +29,7 @@ class LocalStorage(Storage):
     def __init__(self, path: str) -> None:
         self.path = os.path.abspath(path)
         self._known_directories: set[str] = set()
+        self._scratch = ScratchDirectory(self._full(_SCRATCH))
         self._lock = threading.Lock()
 
     def prepare(self) -> None:
@@ -53,7 +55,7 @@ class LocalStorage(Storage):
         """Move (same file system) or copy the file into place; durable when it returns."""
         with medium_errors(name):
             self._refuse_existing(name, overwrite=False)
-            if os.path.dirname(os.path.abspath(path)) == self._full(_SCRATCH):
+            if os.path.dirname(os.path.abspath(path)) == self._scratch.path:
                 with open(path, "rb") as file:
                     os.fchmod(file.fileno(), 0o400)
                     os.fsync(file.fileno())
@@ -108,8 +110,7 @@ class LocalStorage(Storage):
     def scratch_directory(self) -> str | None:
         """Return the directory whose files put_file moves instead of copying."""
         with medium_errors(_SCRATCH):
-            self._require_directory(_SCRATCH)
-        return self._full(_SCRATCH)
+            return self._require_scratch()
 
     def _full(self, name: str) -> str:
         return os.path.join(self.path, name)
@@ -128,8 +129,7 @@ class LocalStorage(Storage):
             raise ObjectExistsError(f"{name} is there already", hint="run check")
 
     def _new_scratch_file(self, write: Callable[[int], None]) -> str:
-        self._require_directory(_SCRATCH)
-        path = self._full(f"{_SCRATCH}/{secrets.token_hex(16)}")
+        path = os.path.join(self._require_scratch(), secrets.token_hex(16))
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o400)
         try:
             try:
@@ -142,6 +142,11 @@ class LocalStorage(Storage):
             _unlink_quietly(path)
             raise
         return path
+
+    def _require_scratch(self) -> str:
+        self._require_directory(_SCRATCH)
+        with self._lock:
+            return self._scratch.require()
 
     def _settle(self, path: str, name: str) -> None:
         directory = os.path.dirname(name)

@@ -46,11 +46,12 @@ def pack_of(repository: Repository, seed: int) -> bytes:
 
 
 def test_the_rule_is_the_documented_one() -> None:
-    view = SweepView(5, frozenset({b"a"}), frozenset({b"s"}))
+    view = SweepView(5, frozenset({b"a"}), frozenset({b"c"}), frozenset({b"s"}))
     assert [view.accepts_manifest(b"m", fence) for fence in (4, 5, 6)] == [False, True, True]
     assert view.accepts_manifest(b"a", 0)
     assert view.accepts_segment(b"s", 0)
     assert not view.accepts_segment(b"a", 4)
+    assert [view.accepts_checkpoint(each, 4) for each in (b"c", b"a")] == [True, False]
     assert SweepView().accepts_manifest(b"m", 0)
 
 

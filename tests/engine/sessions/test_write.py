@@ -137,6 +137,16 @@ def test_checkpoints_are_no_backups(repository: Repository) -> None:
     assert len(reader.read(ChunkKind.PAGE, root)) == 32 * 32
 
 
+def test_a_closed_session_takes_nothing(repository: Repository) -> None:
+    session = repository.begin_write(SMALL_PACKS)
+    session.close()
+    session.close()
+    for act in (lambda: session.put(ChunkKind.DATA, b"x"), lambda: session.commit(b"root", nothing)):
+        with pytest.raises(RepositoryError, match="closed"):
+            act()
+    assert repository.backups() == []
+
+
 def test_limits_are_checked(repository: Repository) -> None:
     with repository.begin_write(SMALL_PACKS) as session:
         with pytest.raises(RepositoryError, match="limit"):

@@ -1,6 +1,7 @@
 """Local storage: durability in the right order, full and read-only media, foreign directories."""
 
 import errno
+import fcntl
 import os
 import resource
 import signal
@@ -122,6 +123,47 @@ def test_prepare_makes_a_private_directory_and_refuses_foreign_files(tmp_path: P
     (tmp_path / "file").write_text("")
     with pytest.raises(RepositoryExistsError):
         LocalStorage(str(tmp_path / "file")).prepare()
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path: Path) -> None:
+    """A worker killed in mid-run must not fill the medium; what a living one writes is left alone."""
+    path = str(tmp_path / "repository")
+    LocalStorage(path).prepare()
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            dying = LocalStorage(path)
+            (Path(dying.scratch_directory() or "") / "half a pack").write_bytes(bytes(1000))
+            os.write(writer, b"x")
+            signal.pause()
+        finally:
+            os._exit(1)
+    os.close(writer)
+    assert os.read(reader, 1) == b"x"
+    os.close(reader)
+    living = LocalStorage(path)
+    living.put("marks/a", b"1")
+    assert len(list((tmp_path / "repository/tmp").rglob("half a pack"))) == 1, "its process lives"
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    LocalStorage(path).put("marks/b", b"2")
+    assert list((tmp_path / "repository/tmp").rglob("half a pack")) == []
+    living.put("marks/c", b"3")
+    assert os.path.isdir(living.scratch_directory() or "")
+
+
+def test_a_medium_without_locks_keeps_what_lies_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_locks(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "no locks")
+
+    monkeypatch.setattr(fcntl, "flock", no_locks)
+    one, two = LocalStorage(str(tmp_path / "r")), LocalStorage(str(tmp_path / "r"))
+    one.prepare()
+    file = Path(one.scratch_directory() or "") / "file"
+    file.write_bytes(b"1")
+    two.put("marks/a", b"2")
+    assert file.exists()
 
 
 def test_links_in_the_place_of_objects_are_not_followed(storage: LocalStorage, tmp_path: Path) -> None:
