@@ -35,6 +35,7 @@ class _Rule:
     excludes: bool
     regex: re.Pattern[str]
     marked: bool
+    directories_only: bool
 
 
 class ExcludeRules:
@@ -68,20 +69,31 @@ class ExcludeRules:
 
     def _decide(self, path: bytes, *, is_directory: bool) -> _Rule | None:
         # A line break would end `.` and `$` in the middle of a name; names never hold NUL.
-        text = os.fsdecode(path).replace("\n", "\0") + ("/" if is_directory else "")
-        last = len(text) - 1
+        name = os.fsdecode(path).replace("\n", "\0")
         for rule in self._newest_first:
-            match = rule.regex.match(text)
-            if match is not None and (not rule.marked or match.start(_DIRECTORY_MARK) in (-1, last)):
+            if rule.directories_only and not is_directory:
+                continue
+            # Only rules for directories see the slash: `a/**` is about what lies in `a`, not about `a`.
+            text = name + "/" if rule.directories_only else name
+            if _matches(rule, text):
                 return rule
         return None
+
+
+def _matches(rule: _Rule, text: str) -> bool:
+    """Return whether a rule is about this very path: what it says about a directory above was asked there."""
+    if not rule.marked:
+        return rule.regex.search(text) is not None
+    own = (-1, len(text) - 1)
+    return any(match.start(_DIRECTORY_MARK) in own for match in rule.regex.finditer(text))
 
 
 def _compile(number: int, text: str) -> _Rule | None:
     if "\0" in text or "\n" in text:
         raise ConfigurationError(f"exclude rule {number} holds a line break or NUL", hint="give one rule per line")
     try:
-        spec = pathspec.GitIgnoreSpec.from_lines([text])
+        # The library takes `a/**/` for `a/`; git means the directories in `a`.
+        spec = pathspec.GitIgnoreSpec.from_lines([text + "*/" if text.endswith("/**/") else text])
     except GitIgnorePatternError as error:
         raise ConfigurationError(
             f"exclude rule {number} is not a gitignore pattern: {text!r}", hint="correct it or leave it out"
@@ -89,7 +101,9 @@ def _compile(number: int, text: str) -> _Rule | None:
     for pattern in spec.patterns:
         if pattern.include is not None and isinstance(pattern, pathspec.RegexPattern) and pattern.regex is not None:
             regex = pattern.regex
-            return _Rule(number, text, pattern.include, regex, _DIRECTORY_MARK in regex.groupindex)
+            return _Rule(
+                number, text, pattern.include, regex, _DIRECTORY_MARK in regex.groupindex, text.rstrip().endswith("/")
+            )
     return None
 
 
