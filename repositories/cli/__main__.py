@@ -2,7 +2,14 @@
 
 import sys
 
-from repositories.cli.program import main
+from repositories.console import head_start
 
 if __name__ == "__main__":
-    sys.exit(main())
+    head_start.begin(sys.argv[1:], frozenset({"check"}))
+    # Imported while the child starts.
+    from repositories.cli.program import main
+
+    try:
+        sys.exit(main())
+    finally:
+        head_start.end()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from repositories.console.failures import Failure, Interrupted, ReportedFailureError
+from repositories.console.head_start import start_child
 from repositories.console.progress_view import ProgressView
 from repositories.console.terminal import Terminal
 from repositories.engine.process.client import EngineProcess
@@ -22,7 +23,6 @@ from repositories.engine.process.protocol import (
     Request,
     SourceFinished,
 )
-from syncova_project import env
 
 LOOK_SECONDS = 0.5
 # A cancel takes at most five seconds in every phase; then the child is killed.
@@ -44,7 +44,7 @@ def run_engine(request: Request, view: ProgressView, terminal: Terminal, outcome
     Raises ReportedFailureError with the child's own words when it failed, Interrupted after the child is gone.
     """
     outcome = outcome or Outcome()
-    with EngineProcess(request, environment=_handed_on()) as process:
+    with EngineProcess(request, child=start_child()) as process:
         try:
             for event in process.events(LOOK_SECONDS):
                 if event is not None:
@@ -94,8 +94,3 @@ def _stop(process: EngineProcess) -> None:
         process.terminate(GRACE_SECONDS)
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def _handed_on() -> dict[str, str]:
-    directory = env.foreign("TMPDIR")
-    return {} if directory is None else {"TMPDIR": directory}

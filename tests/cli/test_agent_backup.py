@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from repositories.console import exits
-from repositories.engine.process.client import child_environment
+from repositories.engine.process.spawn import child_environment
 from tests.cli.programs import Programs
 from tests.engine.process.children import wait_until
 from tests.engine.repositories import PASSWORD

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from repositories.console import exits
-from repositories.engine.process.client import child_environment
+from repositories.engine.process.spawn import child_environment
 from tests.cli.programs import Ended, Programs, hostile_tree
 from tests.tree_facts import facts
 

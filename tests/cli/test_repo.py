@@ -13,7 +13,7 @@ import pytest
 from repositories.console import exits
 from repositories.engine.errors import RepositoryExistsError
 from repositories.engine.ids import SHORT_ID_LENGTH
-from repositories.engine.process.client import child_environment
+from repositories.engine.process.spawn import child_environment
 from repositories.engine.repository import open_repository
 from repositories.engine.storage.local import LocalStorage
 from tests.cli.programs import HOSTILE, MARKUP, Programs, hostile_tree

@@ -24,7 +24,7 @@ def main() -> int:
 
 def _serve() -> int:
     # Imported late: the guardian must be forked first and stay small.
-    from repositories.engine.process import channel, protocol
+    from repositories.engine.process import channel, protocol, runner
 
     pipes = channel.claim_pipes()
     signal.signal(signal.SIGTERM, lambda *_: pipes.cancel())
@@ -38,8 +38,6 @@ def _serve() -> int:
     if os.getppid() != request.parent_pid:
         # The parent died before the kernel knew whom to watch.
         return 1
-    from repositories.engine.process import runner
-
     return runner.run(request, pipes)
 
 

@@ -1,7 +1,6 @@
 """The parent's side: start the engine as a child, hand it the request, read its events, end it for certain.
 
-Owns the child's whole life. Must not know what an operation does, and reads no environment: what the child
-needs beyond the minimum (proxies, credentials of a remote store) is passed in.
+Owns the child's whole life. Must not know what an operation does.
 """
 
 import contextlib
@@ -9,10 +8,8 @@ import os
 import queue
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from types import TracebackType
 from typing import IO, cast
 
@@ -20,35 +17,33 @@ import msgspec
 
 from repositories.engine.process import protocol
 from repositories.engine.process.protocol import ErrorInfo, Event, Failed, Request
+from repositories.engine.process.spawn import spawn
 
 STDERR_KEPT = 16_384
 GRACE_SECONDS = 5.0
 _KILL_WAIT_SECONDS = 5.0
-_ROOT = str(Path(__file__).resolve().parents[3])
 
 
 class EngineProcess:
-    """One running engine child.
+    """One running engine child: a new one, or `child` that `spawn` has started before.
 
     Threads: events are read by one thread; `confirm`, `cancel` and `terminate` may come from any.
     The thread that starts the child must outlive it: Linux kills the child with that thread.
     Every child's event stream ends with Finished or Failed, also when it crashed (code ENGINE_LOST).
     """
 
-    def __init__(self, request: Request, *, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        request: Request,
+        *,
+        environment: Mapping[str, str] | None = None,
+        child: "subprocess.Popen[bytes] | None" = None,
+    ) -> None:
         self._events: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
         self._stderr = bytearray()
         self._stdin_lock = threading.Lock()
         self._ended = False
-        self._popen = subprocess.Popen(
-            [sys.executable, "-P", "-m", "repositories.engine.process"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=child_environment(environment),
-            cwd="/",
-            start_new_session=True,
-        )
+        self._popen = child or spawn(environment)
         self._stdin = cast(IO[bytes], self._popen.stdin)
         self._threads = [
             threading.Thread(target=self._read_events, args=(self._popen.stdout,), daemon=True),
@@ -174,12 +169,6 @@ class EngineProcess:
         code = self.wait(_KILL_WAIT_SECONDS)
         how = "is still there" if code is None else f"ended by signal {-code}" if code < 0 else f"ended with {code}"
         return _failed("ENGINE_LOST", f"the engine process {how} before it told its result")
-
-
-def child_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the child's environment: the minimum that finds the package, then `extra`."""
-    minimum = {"PATH": os.defpath, "LANG": "C.UTF-8", "PYTHONPATH": _ROOT, "PYTHONUTF8": "1"}
-    return {**minimum, **(extra or {})}
 
 
 def _failed(code: str, message: str) -> Failed:

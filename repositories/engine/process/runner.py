@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from repositories.engine.errors import EngineError
-from repositories.engine.process import protocol
+from repositories.engine.process import opening, protocol
 from repositories.engine.process.channel import Channel
 from repositories.engine.process.failures import error_info
 from repositories.engine.process.protocol import ErrorInfo, Failed, Finished, Request
@@ -29,6 +29,7 @@ def run(request: Request, channel: Channel) -> int:
     try:
         if request.v != protocol.VERSION:
             raise _unknown_version(request.v)
+        opening.begin(request.repository)
         result = _operation(request.operation)(request, channel)
     except EngineError as error:
         channel.send(Failed(error=error_info(error)))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from repositories.engine.manifest.backups import list_backups
-from repositories.engine.process.client import EngineProcess, child_environment
+from repositories.engine.process.client import EngineProcess
 from repositories.engine.process.protocol import (
     ConfirmWanted,
     Failed,
@@ -20,6 +20,7 @@ from repositories.engine.process.protocol import (
     SourceStarted,
     encode_line,
 )
+from repositories.engine.process.spawn import child_environment
 from repositories.engine.repository import Repository
 from tests.engine.process.children import (
     PATIENCE,
