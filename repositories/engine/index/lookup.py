@@ -101,7 +101,7 @@ class ChunkIndex:
         damaged = self._damaged.get(pack.pack_id)
         if pack.pack_id in self._unusable or damaged is not None:
             self._add_doubtful(ids, start, frozenset() if pack.pack_id in self._unusable else damaged)
-        elif self._present.keys().isdisjoint(ids):
+        elif self._present.keys().isdisjoint(ids) and len(set(ids)) == len(ids):
             self._present.update(zip(ids, range(start, start + len(ids)), strict=True))
         else:
             for ordinal, chunk_id in enumerate(ids, start):
