@@ -311,10 +311,14 @@ class Restorer:
     def run(self) -> list[str]:
         """Restore everything; return what could not be restored whole, in words."""
         os.mkdir(self.target, 0o700)
+        last = (b"", b"")
         for directory, entry in self.repository.entries(self.root):
-            name = entry[1]
+            name, key = entry[1], (directory.replace(b"/", b"\0"), entry[1])
             if directory not in self.made or name in (b"", b".", b"..") or b"/" in name or b"\0" in name:
                 raise ValueError("a hostile manifest: an entry lies in no directory, or its name is none")
+            if key <= last:
+                raise ValueError("a hostile manifest: entries stand twice or out of order")
+            last = key
             inner = directory + b"/" + name if directory else name
             try:
                 self._make(inner, entry)
@@ -353,11 +357,18 @@ class Restorer:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         try:
             with os.fdopen(descriptor, "wb") as file:
+                left: int = entry[5]
                 for piece in self.repository.content(entry):
+                    length = piece if isinstance(piece, int) else len(piece)
+                    left -= length
+                    if length <= 0 or left < 0:
+                        raise ValueError("content of another length than its entry says")
                     if isinstance(piece, int):
                         file.seek(piece, os.SEEK_CUR)
                     else:
                         file.write(piece)
+                if left:
+                    raise ValueError("content shorter than its entry says")
                 file.truncate(entry[5])
         except BaseException:
             os.unlink(path)
@@ -420,6 +431,15 @@ def main() -> int:
         secret = getpass.getpass("Password or recovery code: ")
     else:
         secret = arguments.password_file.read_text("utf-8").split("\n")[0]
+    try:
+        return run(arguments, secret)
+    except DAMAGED as error:
+        sys.stderr.write(f"broken off: {error!r}\n")
+        return 13
+
+
+def run(arguments: argparse.Namespace, secret: str) -> int:
+    """Carry out the command line; return the exit code."""
     repository = Repository(arguments.repository, secret)
     backups = repository.backups()
     if arguments.verb == "list":

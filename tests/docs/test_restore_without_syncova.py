@@ -5,11 +5,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from repositories.engine.ids import ChunkKind
+from repositories.engine.manifest.entries import StreamRef, encode
+from repositories.engine.manifest.pages import Group, encode_leaf
 from repositories.engine.repository import CreateOptions, Repository, create_repository
 from repositories.engine.storage.local import LocalStorage
 from tests.engine.repositories import CHEAP, PASSWORD, back_up_tree
+from tests.engine.restore.test_hostile import ATTACKS, commit
+from tests.engine.trees import assert_same, build_everything, describe
 from tests.tree_facts import facts
 
 PROGRAM = Path(__file__).parents[2] / "docs" / "restore_without_syncova.py"
@@ -135,6 +141,34 @@ def test_one_file_as_source(tmp_path: Path, repository: Repository) -> None:
     back_up_tree(repository, tmp_path / "alone")
     assert call(tmp_path, "restore", "latest", tmp_path / "restored").returncode == 0
     assert (tmp_path / "restored" / "alone").read_bytes() == b"all by itself"
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_a_hostile_manifest_gets_nothing_out(tmp_path: Path, repository: Repository, attack: str) -> None:
+    """engine.md 1.8: never outside the target, whatever the manifest says."""
+    (tmp_path / "outside").mkdir()
+    before = sorted(os.listdir(tmp_path))
+    with repository.begin_write() as session:
+        groups = [
+            Group(0, directory, [msgspec.Raw(encode(each)) for each in found]) for directory, found in ATTACKS[attack]
+        ]
+        page, _ = session.put(ChunkKind.PAGE, encode_leaf(groups))
+        commit(session, StreamRef(page, 0, sum(len(found) for _, found in ATTACKS[attack]), 0))
+    finished = call(tmp_path, "restore", "latest", tmp_path / "restored")
+    assert finished.returncode == 13, finished.stderr
+    assert finished.stderr
+    assert sorted(os.listdir(tmp_path)) == sorted([*before, "lonely", "restored"])
+    assert os.listdir(tmp_path / "outside") == []
+
+
+def test_a_tree_of_everything(tmp_path: Path, repository: Repository) -> None:
+    """2.3: all that a file system of Linux can hold."""
+    build_everything(tmp_path / "tree")
+    back_up_tree(repository, tmp_path / "tree")
+    before = describe(tmp_path / "tree")
+    finished = call(tmp_path, "restore", "latest", tmp_path / "restored")
+    assert (finished.returncode, finished.stderr) == (0, "")
+    assert_same(before, describe(tmp_path / "restored"))
 
 
 def flip(path: Path, at: int) -> None:

@@ -1,0 +1,92 @@
+"""The README's six commands and the quickstart, typed as they stand there (1.15, A17)."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from syncova_project.embedded import running
+from syncova_project.embedded.problems import DataDirectoryError
+
+CLONE = Path(__file__).resolve().parents[2]
+PASSWORD = "(umask 077; head -c 24 /dev/urandom | base64 > ~/syncova-password)"
+# Stands for ./syncova: the same table of commands in this interpreter, and a port that is surely free.
+SHIM = f"""#!{sys.executable} -P
+import os, sys
+sys.path.insert(0, {str(CLONE)!r})
+from bootstrap.commands import find
+words = sys.argv[1:]
+extra = ["--port", "0"] if words[0] == "up" else []
+program = [part.format(clone={str(CLONE)!r}) for part in find(words[0]).program]
+os.execv(sys.executable, [sys.executable, "-P", *program, *words[1:], *extra])
+"""
+
+
+def blocks(document: str) -> list[str]:
+    """Return the code blocks of a document."""
+    return re.findall(r"^```\n(.*?)^```$", (CLONE / document).read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture
+def home(session_directory: Path) -> Iterator[Path]:
+    """Return a home directory with documents, as a new user has it."""
+    try:
+        running.refuse_temporary(session_directory)
+    except DataDirectoryError:
+        pytest.skip("the clone lies where the servers' user cannot go, so there is no lasting place for `up`")
+    home = session_directory / "home"
+    (home / "Documents" / "letters").mkdir(parents=True)
+    (home / "Documents" / "letters" / "grüße.txt").write_text("Liebe Grüße\n")
+    (home / "Documents" / "link").symlink_to("letters")
+    shim = home / "syncova"
+    shim.write_text(SHIM)
+    shim.chmod(0o755)
+    yield home
+    type_in(home, "./syncova down")
+    subprocess.run(["rm", "-rf", str(home)], check=True)
+
+
+def type_in(home: Path, commands: str) -> "subprocess.CompletedProcess[str]":
+    """Run commands in a shell of the new user."""
+    variables = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(home),
+        "LANG": "C.UTF-8",
+        "PYTHONPATH": str(CLONE),
+        "SYNCOVA_DATA_DIR": str(home.parent / "up"),
+    }
+    return subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", commands],
+        cwd=home,
+        env=variables,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=240,
+    )
+
+
+def same(home: Path) -> bool:
+    """Tell whether the restored tree is what was backed up."""
+    return subprocess.run(["diff", "-r", home / "Documents", home / "restored"], check=False).returncode == 0
+
+
+def test_the_six_commands_of_the_readme(home: Path) -> None:
+    commands = next(block for block in blocks("README.md") if "job create" in block)
+    assert PASSWORD in (CLONE / "README.md").read_text(encoding="utf-8")
+    assert sum(line.startswith("./syncova ") for line in commands.splitlines()) == 6
+    done = type_in(home, f"{PASSWORD}\n{commands}")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert same(home)
+
+
+def test_the_quickstart(home: Path) -> None:
+    commands = "".join(blocks("docs/quickstart.md"))
+    done = type_in(home, commands)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "no problems found" in done.stdout
+    assert same(home)
