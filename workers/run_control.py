@@ -25,7 +25,10 @@ LOG_SECONDS: Final = 2.0
 
 
 class MainProcessLostError(Exception):
-    """The worker's main process died under this supervisor; nobody would drain or count it any more."""
+    """The worker's main process died under this supervisor; nobody would drain or count it any more.
+
+    Linux kills the supervisor with it; elsewhere it finds itself with another parent.
+    """
 
 
 class RunControl:

@@ -7,8 +7,8 @@ taken does nothing, so a message may come twice or late.
 import uuid
 
 from jobs.tick import run_pass
-
 from syncova_project.celery import TICK_TASK, app
+from workers.database import attempt
 from workers.doorbell import EXECUTE_TASK, INSPECT_TASK
 from workers.operations import inspect
 from workers.supervisor import supervise
@@ -16,8 +16,8 @@ from workers.supervisor import supervise
 
 @app.task(name=TICK_TASK)
 def tick() -> None:
-    """One pass of the scheduler (A1)."""
-    run_pass()
+    """One pass of the scheduler (A1); while the database is away there is nothing to pass over."""
+    attempt(run_pass)
 
 
 @app.task(name=EXECUTE_TASK)

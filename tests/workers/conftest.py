@@ -22,4 +22,4 @@ def stack(shared_stack: Stack, django_db_blocker: Any) -> Iterator[Stack]:
     """Give the stack to one test: Django speaks to it meanwhile, and what the test started is ended."""
     with django_db_blocker.unblock(), shared_stack.used_by_django():
         yield shared_stack
-        shared_stack.stop_processes(but=("control", "beat"))
+        shared_stack.kill_processes(but=("control", "beat"))

@@ -28,7 +28,12 @@ T = TypeVar("T")
 
 PROJECT = Path(__file__).resolve().parents[2]
 # Fast enough for a test, and still 1 : 3 as the start-up check demands.
-SHORT_TIMES = {"SYNCOVA_TICK_SECONDS": "1", "SYNCOVA_HEARTBEAT_SECONDS": "1", "SYNCOVA_ORPHAN_SECONDS": "5"}
+SHORT_TIMES = {
+    "SYNCOVA_TICK_SECONDS": "1",
+    "SYNCOVA_HEARTBEAT_SECONDS": "1",
+    "SYNCOVA_ORPHAN_SECONDS": "5",
+    "SYNCOVA_RETRY_SECONDS": "1",
+}
 
 
 @dataclass
@@ -125,11 +130,12 @@ class Stack:
         """Kill `name` with all of its children, as the OOM killer or a power cut would."""
         processes.kill_session(self.running.pop(name))
 
-    def stop_processes(self, but: Sequence[str] = ()) -> None:
-        """End the processes that were started, except those named."""
+    def kill_processes(self, but: Sequence[str] = ()) -> None:
+        """End the processes that were started, except those named; nothing is left to be done orderly."""
         ended = [self.running.pop(name) for name in list(self.running) if name not in but]
-        for identity in processes.stop(ended, signal.SIGTERM, 20):
+        for identity in ended:
             processes.kill_session(identity)
+        assert processes.wait_gone(ended, 10) == []
 
     def log(self, name: str) -> str:
         """Return what `name` has logged."""
@@ -159,7 +165,7 @@ class Stack:
 
     def close(self) -> None:
         """End everything."""
-        self.stop_processes()
+        self.kill_processes()
         if self.database is not None:
             postgres.stop(self.database.identity)
         if self.broker is not None:

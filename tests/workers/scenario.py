@@ -5,11 +5,14 @@ A bandwidth limit on a job is how a test holds a run in its middle: the engine i
 
 import os
 import uuid
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from jobs.database_time import database_now
-from jobs.models import Job, Run, RunEvent, TaskRun
+from jobs.models import Job, Run, RunEvent, RunLogChunk, TaskRun, WorkerProcess
+from jobs.revisions import write_revision
 from jobs.services import NewJob, SourceInput, job_create, run_request
 from jobs.states import FINISHED_STATES, RunState
 from repositories.engine.creation import CreateOptions
@@ -17,8 +20,9 @@ from repositories.engine.keys.kdf import KdfParameters
 from repositories.engine.manifest.backups import list_backups
 from repositories.engine.repository import create_repository, open_repository
 from repositories.engine.storage.locations import open_storage
-from repositories.models import Repository, RepositoryState
-from repositories.services import repository_register
+from repositories.models import Backup, Repository, RepositoryState
+from repositories.services import repository_inspected, repository_register
+from syncova_project.embedded import processes
 from tests.workers.harness import eventually
 
 PASSWORD = b"correct horse battery staple"
@@ -46,21 +50,44 @@ class Ground:
         return [backup.root.backup_id for backup in list_backups(opened)]
 
 
-def ground(directory: Path, group: str) -> Ground:
-    """Make a repository and register it; a worker of `group` has to run to open it."""
-    location = str(directory / "repository")
-    create_repository(open_storage(location), CreateOptions(password=PASSWORD, kdf=CHEAP))
-    repository = repository_register(
+def ground(directory: Path, group: str, *, name: str = "repository") -> Ground:
+    """Make a repository and register it as opened; test_runs proves that a worker opens one by itself."""
+    repository_hex = new_repository(directory / name)
+    repository = registered(str(directory / name), group)
+    repository_inspected(repository_id=repository.id, repository_hex=repository_hex, now=database_now())
+    repository.refresh_from_db()
+    return Ground(directory, group, repository)
+
+
+def new_repository(place: Path, password: bytes = PASSWORD) -> str:
+    """Make a repository whose key is cheap to derive; returns its own id."""
+    options = CreateOptions(password=password, kdf=CHEAP, insecure_no_password=not password)
+    made = create_repository(open_storage(str(place)), options)
+    return made.repository.id
+
+
+def registered(location: str, group: str, password: bytes = PASSWORD) -> Repository:
+    """Register a repository; a worker of the group is asked to open it."""
+    return repository_register(
         name=f"{group}-{uuid.uuid4().hex[:8]}",
         location=location,
-        password=PASSWORD,
+        password=password,
         worker_group=group,
         actor="test",
         now=database_now(),
     )
-    eventually(lambda: _state(repository) == RepositoryState.ACTIVE, what="the repository becomes active")
+
+
+def answered(repository: Repository) -> Repository:
+    """Wait until a worker has opened a registered repository, or said why not."""
+    eventually(lambda: _state(repository) != RepositoryState.REGISTERING, what="the repository is opened")
     repository.refresh_from_db()
-    return Ground(directory, group, repository)
+    return repository
+
+
+def serving(group: str) -> None:
+    """Wait until a worker of the group is counted on."""
+    eventually(lambda: WorkerProcess.objects.filter(runner__name=group).exists(), what=f"a worker serves {group}")
 
 
 def small_tree(directory: Path, name: str = "source") -> Path:
@@ -72,23 +99,30 @@ def small_tree(directory: Path, name: str = "source") -> Path:
     return tree
 
 
-def large_tree(directory: Path, name: str = "large") -> Path:
-    """Make a tree that takes long at SLOW_RATE."""
+def large_tree(directory: Path, name: str = "large", size: int = SLOW_BYTES) -> Path:
+    """Make a tree of `size` bytes; one of SLOW_BYTES takes long at SLOW_RATE."""
     tree = directory / name
     tree.mkdir()
     for number in range(30):
-        (tree / f"file-{number:02}").write_bytes(os.urandom(SLOW_BYTES // 30))
+        (tree / f"file-{number:02}").write_bytes(os.urandom(size // 30))
     return tree
 
 
-def job(place: Ground, *sources: Path, bandwidth: int | None = None, max_attempts: int = 3) -> Job:
-    """Make a job that runs by hand."""
+def job(
+    place: Ground,
+    *sources: Path,
+    bandwidth: int | None = None,
+    max_attempts: int = 3,
+    schedules: Sequence[Mapping[str, Any]] = (),
+) -> Job:
+    """Make a job; without schedules it runs by hand."""
     new = NewJob(
         name=f"job-{uuid.uuid4().hex[:8]}",
         repository_id=place.repository.id,
         sources=[SourceInput(path=os.fsencode(source)) for source in sources],
         bandwidth_limit_bps=bandwidth,
         max_attempts=max_attempts,
+        schedules=schedules,
     )
     return job_create(new, actor="test", now=database_now())
 
@@ -114,10 +148,8 @@ def running(run: Run, *, read_bytes: int = 0, seconds: float = 60) -> Run:
 
 
 def successor_of(run: Run) -> Run:
-    """Wait for the run that follows `run` and let it start at once: the back-off itself is proved elsewhere."""
-    following = eventually(lambda: Run.objects.filter(origin_run=run).first(), what=f"what follows run {run.id}")
-    Run.objects.filter(id=following.id).update(not_before=following.scheduled_for)
-    return following
+    """Wait for the run that follows `run`."""
+    return eventually(lambda: Run.objects.filter(origin_run=run).first(), what=f"what follows run {run.id}")
 
 
 def codes(run: Run) -> list[str]:
@@ -128,6 +160,36 @@ def codes(run: Run) -> list[str]:
 def tasks(run: Run) -> list[TaskRun]:
     """Return a run's task runs in their order."""
     return list(TaskRun.objects.filter(run_id=run.id).order_by("position"))
+
+
+def engine_of(run: Run) -> processes.Identity:
+    """Return the engine process of a running run: the one child of its supervisor."""
+    children = Path(f"/proc/{supervisor_of(run)}/task/{supervisor_of(run)}/children").read_text().split()
+    assert len(children) == 1
+    identity = processes.identify(int(children[0]))
+    assert identity is not None
+    return identity
+
+
+def supervisor_of(run: Run) -> int:
+    """Return the process that executes a running run."""
+    return int(run.worker.rpartition(":")[2])
+
+
+def rows_of(run: Run) -> list[Any]:
+    """Return everything that the database holds about a run."""
+    asked: list[Any] = [Run.objects.filter(id=run.id)]
+    asked += [model.objects.filter(run_id=run.id).order_by("id") for model in (TaskRun, RunEvent, RunLogChunk, Backup)]
+    return [list(rows.values()) for rows in asked]
+
+
+def without_brake(changed: Job) -> None:
+    """Take the bandwidth limit off a job: its next run pins this new revision."""
+    changed.refresh_from_db()
+    changed.bandwidth_limit_bps = None
+    changed.revision_number += 1
+    changed.save()
+    write_revision(changed, "test", now=database_now())
 
 
 def _if(run_id: uuid.UUID, *states: str) -> Run | None:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from jobs.states import FailureClass, RunState
-from repositories.models import Backup
+from repositories.models import Backup, RepositoryState
 from tests.workers import scenario
 from tests.workers.harness import Stack
 
@@ -52,3 +52,17 @@ def test_all_sources_missing_is_a_failure(stack: Stack, tmp_path: Path) -> None:
     assert (run.state, run.error_code) == (RunState.FAILED, "ALL_SOURCES_FAILED")
     assert run.failure_class == FailureClass.SOURCE
     assert place.backup_ids() == []
+
+
+def test_a_worker_opens_what_was_registered(stack: Stack, tmp_path: Path) -> None:
+    """A10, E7: the first opening adopts the repository's own id; a wrong password and a wrong place say why."""
+    stack.start_worker("work", group="open")
+    made = scenario.new_repository(tmp_path / "good")
+    scenario.new_repository(tmp_path / "locked")
+    good = scenario.registered(str(tmp_path / "good"), "open")
+    locked = scenario.registered(str(tmp_path / "locked"), "open", password=b"wrong")
+    absent = scenario.registered(str(tmp_path / "absent"), "open")
+    opened = scenario.answered(good)
+    assert (opened.state, opened.repository_id) == (RepositoryState.ACTIVE, made)
+    assert scenario.answered(locked).state_code == "WRONG_PASSWORD"
+    assert scenario.answered(absent).state_code == "REPOSITORY_NOT_FOUND"
