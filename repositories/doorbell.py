@@ -1,7 +1,7 @@
-"""The doorbell of repositories: after commit, asks a worker of the group to open one.
+"""The doorbells of repositories: asks a worker of the group to open one, and the scheduler to look again.
 
-Owns resolving the dotted path of SYNCOVA_INSPECT when it rings, so that this app imports no broker. The row is the
-truth and the message a hint: what is lost here is rung again by `inspections_sweep`.
+Owns resolving dotted paths of settings when they ring, so that this app imports no broker and none of its callers.
+The row is the truth and the message a hint: what is lost here is rung again by `inspections_sweep`.
 """
 
 import uuid
@@ -19,3 +19,8 @@ def ring_inspection(*, repository_id: uuid.UUID, group: str) -> None:
 
     # Robust: what was committed stays answered as done, whatever the broker's side raises.
     transaction.on_commit(ring, robust=True)
+
+
+def request_pass() -> None:
+    """Ask the scheduler for a pass once the present transaction has committed: what waited may start now."""
+    import_string(settings.SYNCOVA_REQUEST_PASS)()

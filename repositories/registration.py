@@ -21,6 +21,11 @@ def refusal_by_constraint(repository: Repository, error: IntegrityError) -> Exce
         return RepositoryNameTakenError(
             f"There is a repository named {repository.name!r} already.", hint="Choose another name."
         )
+    if constraint == "repositories_adopted_id_is_unique":
+        return RepositoryRegisteredError(
+            f"The repository {repository.repository_id} is registered already under another name.",
+            hint="Use the registered repository: several jobs can share one.",
+        )
     if constraint == "repositories_location_is_registered_once":
         return RepositoryRegisteredError(
             f"{repository.location} is registered already for worker group {repository.worker_group!r}.",

@@ -9,7 +9,7 @@ from rest_framework import serializers
 
 from repositories.models import Repository, RepositoryFreeze
 from repositories.selectors import open_freezes, refusal
-from repositories.services import MAX_NAME
+from repositories.services import MAX_NAME, MAX_REASON
 from syncova_project.instants import instant
 from syncova_project.rest import StrictSerializer
 
@@ -21,6 +21,18 @@ class RegisterInput(StrictSerializer):
     location = serializers.CharField(max_length=4096, trim_whitespace=False)
     password = serializers.CharField(max_length=4096, trim_whitespace=False, allow_blank=True, write_only=True)
     worker_group = serializers.CharField(max_length=100, default="default")
+
+
+class FreezeInput(StrictSerializer):
+    """The body of POST …/freeze: why, for everybody who then waits."""
+
+    reason = serializers.CharField(max_length=MAX_REASON)
+
+
+class UnfreezeInput(StrictSerializer):
+    """The body of POST …/unfreeze; `adopt_observed_id` accepts a swapped medium as the right one."""
+
+    adopt_observed_id = serializers.BooleanField(default=False)
 
 
 class RepositoryFilter(StrictSerializer):

@@ -14,7 +14,7 @@ from django.db.models import Value
 from django.db.models.functions import Greatest, Lower
 from django.db.models.lookups import Exact
 
-from repositories.doorbell import ring_inspection
+from repositories.doorbell import request_pass, ring_inspection
 from repositories.engine.ids import uuid7
 from repositories.locations import normalised_location
 from repositories.models import Backup, Repository, RepositoryFreeze, RepositoryState
@@ -152,6 +152,7 @@ def observe_repository_id(
             repository.state, repository.state_code, repository.state_reason = RepositoryState.ACTIVE, "", ""
             repository.save()
             _audit_opening("repository.adopt", repository_id, now, {"repository_id": observed_hex})
+            request_pass()
             return Observation.ADOPTED
         repository.save(update_fields=["observed_repository_id", "observed_at"])
         if repository.repository_id == observed_hex:
@@ -192,10 +193,18 @@ def repository_freeze(
         )
 
 
-def repository_unfreeze(*, repository_id: uuid.UUID, actor: str, now: dt.datetime) -> int:
-    """Close every open row of the freeze journal (G1); returns how many, 0 when it was not frozen."""
+def repository_unfreeze(
+    *, repository_id: uuid.UUID, actor: str, now: dt.datetime, adopt_observed_id: bool = False
+) -> int:
+    """Close every open row of the freeze journal (G1); returns how many, 0 when it was not frozen.
+
+    After a swap, `adopt_observed_id` says that the new medium is the right one; else the next run that sees it
+    freezes the repository again. Raises RepositoryRegisteredError if another row adopted that id.
+    """
     with transaction.atomic():
         repository = _locked(repository_id)
+        if adopt_observed_id:
+            _adopt_observed(repository, actor, now)
         open_rows = RepositoryFreeze.objects.filter(repository=repository, cleared_at__isnull=True)
         closed = open_rows.update(cleared_at=Greatest("frozen_at", Value(now)), cleared_by=actor)
         if closed:
@@ -207,6 +216,7 @@ def repository_unfreeze(*, repository_id: uuid.UUID, actor: str, now: dt.datetim
                 now=now,
                 details={"closed": closed},
             )
+            request_pass()
     return closed
 
 
@@ -231,6 +241,23 @@ def fence_intend(*, repository_id: uuid.UUID, fence: int) -> None:
 def fence_confirm(*, repository_id: uuid.UUID, fence: int) -> None:
     """Note that the repository holds the fence; it was intended before."""
     Repository.objects.filter(pk=repository_id).update(fence_confirmed=Greatest("fence_confirmed", Value(fence)))
+
+
+def _adopt_observed(repository: Repository, actor: str, now: dt.datetime) -> None:
+    before, after = repository.repository_id, repository.observed_repository_id
+    if after is None or after == before:
+        return
+    # What the old medium had confirmed says nothing of the new one.
+    repository.repository_id, repository.fence_confirmed = after, 0
+    _save_registered(repository)
+    audit_record(
+        actor=actor,
+        action="repository.adopt",
+        subject_type="repository",
+        subject_id=repository.id,
+        now=now,
+        details={"repository_id": after, "before": before},
+    )
 
 
 def _locked(repository_id: uuid.UUID) -> Repository:

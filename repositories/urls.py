@@ -2,9 +2,11 @@
 
 from django.urls import path
 
-from repositories.views import RepositoriesView, RepositoryView
+from repositories.views import RepositoriesView, RepositoryFreezeView, RepositoryUnfreezeView, RepositoryView
 
 urlpatterns = [
     path("repositories", RepositoriesView.as_view(), name="repositories"),
     path("repositories/<uuid:repository_id>", RepositoryView.as_view(), name="repository"),
+    path("repositories/<uuid:repository_id>/freeze", RepositoryFreezeView.as_view(), name="repository-freeze"),
+    path("repositories/<uuid:repository_id>/unfreeze", RepositoryUnfreezeView.as_view(), name="repository-unfreeze"),
 ]

@@ -6,8 +6,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from repositories.selectors import repositories_visible, repository_get
-from repositories.serializers import RegisterInput, RepositoryFilter, repository_json
-from repositories.services import repository_register
+from repositories.serializers import FreezeInput, RegisterInput, RepositoryFilter, UnfreezeInput, repository_json
+from repositories.services import repository_freeze, repository_register, repository_unfreeze
 from syncova_project import clock
 from syncova_project.access.scopes import Scope
 from syncova_project.rest import ApiView, Created, actor_of, create_once, read_input
@@ -34,6 +34,30 @@ class RepositoriesView(ApiView):
             return Created(202, repository_json(repository_get(made.id)), f"/api/v1/repositories/{made.id}")
 
         return create_once(request, create)
+
+
+class RepositoryFreezeView(ApiView):
+    """POST freezes a repository: nothing new starts on it, what runs goes on (G1)."""
+
+    scopes = {"POST": (Scope.REPOSITORIES_WRITE,)}
+
+    def post(self, request: Request, repository_id: uuid.UUID) -> Response:
+        """Return the frozen repository; the same reason twice is one freeze."""
+        reason = read_input(FreezeInput, request.data)["reason"]
+        repository_freeze(repository_id=repository_id, reason=reason, actor=actor_of(request), now=clock.now())
+        return Response(repository_json(repository_get(repository_id)))
+
+
+class RepositoryUnfreezeView(ApiView):
+    """POST clears every open freeze (G1, G5); repeating it is harmless."""
+
+    scopes = {"POST": (Scope.REPOSITORIES_WRITE,)}
+
+    def post(self, request: Request, repository_id: uuid.UUID) -> Response:
+        """Return the repository as it is then."""
+        wanted = read_input(UnfreezeInput, request.data)
+        repository_unfreeze(repository_id=repository_id, actor=actor_of(request), now=clock.now(), **wanted)
+        return Response(repository_json(repository_get(repository_id)))
 
 
 class RepositoryView(ApiView):

@@ -5,13 +5,17 @@ from typing import Any
 
 import typer
 
-from jobs.ctl import job_create, job_verbs, repository_verbs, run_verbs, status
+from jobs.ctl import freeze_verbs, job_create, job_verbs, repository_verbs, run_verbs, status
 from repositories.console.entry import new_program, run
 from repositories.console.verbs import add_verb
 
 NAME = "syncova-ctl"
 GROUPS: tuple[tuple[str, str, tuple[Any, ...]], ...] = (
-    ("repository", "Repositories that the server knows.", (repository_verbs.Register, repository_verbs.List)),
+    (
+        "repository",
+        "Repositories that the server knows.",
+        (repository_verbs.Register, repository_verbs.List, freeze_verbs.Freeze, freeze_verbs.Unfreeze),
+    ),
     (
         "job",
         "What is backed up, where to and when.",

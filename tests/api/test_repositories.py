@@ -8,13 +8,14 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from repositories.models import Repository
-from repositories.services import repository_freeze
+from repositories.services import observe_repository_id, repository_freeze
 from syncova_project.access.models import AuditEntry
 from tests.api.client import ApiClient
 from tests.repositories import doorbells
 from tests.repositories.builders import NOW, make_repository, random_hex
 
 pytestmark = pytest.mark.django_db
+NOBODY = "repositories/01900000-0000-7000-8000-000000000000"
 BODY = {"name": "vault", "location": "/srv/vault", "password": "CANARY-99aa"}
 HOSTILE = "a\x1b[31m\u202e<script>alert(1)</script>[/b]\n\t'\"\\"
 
@@ -128,12 +129,53 @@ def test_hostile_names_come_back_as_they_were_sent() -> None:
     assert answer.json["location"] == "/srv/" + HOSTILE
 
 
+def test_freezing_and_clearing_over_http() -> None:
+    """G1, G5: setting twice is harmless, clearing closes all, both are audited."""
+    repository, client = make_repository(), ApiClient()
+    address = f"repositories/{repository.id}"
+    for _ in range(2):
+        frozen = client.post(f"{address}/freeze", {"reason": "the disk makes noises"})
+    assert (frozen.status, frozen.json["accepts_backups"], len(frozen.json["freezes"])) == (200, False, 1)
+    assert frozen.json["freezes"][0]["frozen_by"].startswith("token:tester (")
+    for _ in range(2):
+        cleared = client.post(f"{address}/unfreeze")
+        assert (cleared.status, cleared.json["accepts_backups"]) == (200, True)
+    client.post(f"{address}/freeze", {"reason": " "}).refused(400, "VALIDATION_FAILED")
+    client.post(f"{address}/freeze", {"reason": "x" * 501}).refused(400, "VALIDATION_FAILED")
+    client.post(f"{NOBODY}/freeze", {"reason": "x"}).refused(404, "REPOSITORY_UNKNOWN")
+    actions = AuditEntry.objects.filter(subject_id=str(repository.id)).order_by("id").values_list("action", flat=True)
+    assert list(actions) == ["repository.freeze", "repository.unfreeze"]
+
+
+@pytest.mark.parametrize("adopts", [False, True])
+def test_a_swapped_medium_is_adopted_only_by_name(*, adopts: bool) -> None:
+    """A10, G5."""
+    repository, other = make_repository(fence_intended=7, fence_confirmed=7), random_hex()
+    observe_repository_id(repository_id=repository.id, observed_hex=other, run_id=None, now=NOW)
+    shown = ApiClient().post(f"repositories/{repository.id}/unfreeze", {"adopt_observed_id": adopts}).json
+    assert (shown["accepts_backups"], shown["swapped"]) == (True, not adopts)
+    assert shown["repository_id"] == (other if adopts else repository.repository_id)
+    repository.refresh_from_db()
+    assert (repository.fence_intended, repository.fence_confirmed) == (7, 0 if adopts else 7)
+
+
+def test_an_id_that_another_row_adopted_is_not_adopted_again() -> None:
+    repository, other = make_repository(), make_repository()
+    assert other.repository_id is not None
+    observe_repository_id(repository_id=repository.id, observed_hex=other.repository_id, run_id=None, now=NOW)
+    answer = ApiClient().post(f"repositories/{repository.id}/unfreeze", {"adopt_observed_id": True})
+    answer.refused(409, "REPOSITORY_ALREADY_REGISTERED")
+    assert ApiClient().get(f"repositories/{repository.id}").json["accepts_backups"] is False
+
+
 @pytest.mark.parametrize(
     ("method", "address", "scope"),
     [
         ("GET", "repositories", "repositories.read"),
         ("GET", "repositories/01900000-0000-7000-8000-000000000000", "repositories.read"),
         ("POST", "repositories", "repositories.write"),
+        ("POST", f"{NOBODY}/freeze", "repositories.write"),
+        ("POST", f"{NOBODY}/unfreeze", "repositories.write"),
     ],
 )
 def test_each_endpoint_asks_for_its_right(method: str, address: str, scope: str) -> None:

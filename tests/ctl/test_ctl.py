@@ -130,6 +130,21 @@ def test_with_no_worker_it_says_so(ctl: Ctl, plan: worker.Plan) -> None:
 
 
 @pytest.mark.usefixtures("vault")
+def test_a_frozen_repository_holds_its_jobs_until_it_is_cleared(ctl: Ctl) -> None:
+    """G1, C3."""
+    ctl("job", "create", "home", "--source", "/home", "-r", "vault")
+    assert ctl("repository", "freeze", "vault", "--json").json["error"]["code"] == "USAGE"
+    assert ctl("repository", "freeze", "vault", "--reason", "noises").code == 0
+    assert ctl("job", "run", "home").code == 0
+    status = ctl("status").out
+    assert "repository vault takes no backups: It is frozen since" in status
+    assert "Waits because the repository vault is frozen: noises" in status
+    assert "takes backups  yes" in ctl("repository", "unfreeze", "vault").out
+    # Clearing asks for a pass at once, and the worker of these tests executes within it.
+    assert ctl("run", "list", "--json").json["runs"][0]["state"] == "succeeded"
+
+
+@pytest.mark.usefixtures("vault")
 def test_kinds_that_do_not_exist_yet_are_named(ctl: Ctl) -> None:
     refused = ctl("job", "create", "c", "--source", "/c", "-r", "vault", "--cron", "0 2 * * *", "--json")
     assert (refused.code, refused.json["error"]["code"]) == (1, "SCHEDULE_NOT_AVAILABLE")
