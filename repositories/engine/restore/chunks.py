@@ -4,13 +4,17 @@ Owns nothing but the walk over extents; every chunk is verified by the reader.
 """
 
 from collections.abc import Iterator
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
 
 from repositories.engine.errors import IntegrityError, ObjectMissingError
 from repositories.engine.ids import ChunkKind
 from repositories.engine.manifest.chunks import ChunkSource
 from repositories.engine.manifest.entries import Entry, Xattr
 from repositories.engine.manifest.streams import read_extents, read_value
+
+_P = TypeVar("_P")
+_B = TypeVar("_B")
 
 
 class Place(Protocol):
@@ -25,60 +29,92 @@ class Place(Protocol):
         """Number of the block in it."""
 
     @property
+    def offset(self) -> int:
+        """Where the chunk begins in the decoded block."""
+
+    @property
     def length(self) -> int:
         """Bytes of the chunk."""
 
 
-class PlacedChunks(ChunkSource, Protocol):
+class PlacedChunks(ChunkSource, Protocol[_P, _B]):
     """A reader that also knows where chunks lie. Safe in several threads."""
 
-    def locate(self, kind: ChunkKind, chunk_id: bytes) -> Place | None:
+    def locate(self, kind: ChunkKind, chunk_id: bytes) -> _P | None:
         """Return the place of a chunk, or None if no index names it."""
 
+    def read_block(self, location: _P) -> _B:
+        """Return the whole block a place lies in."""
 
-def content_of(source: PlacedChunks, entry: Entry) -> Iterator[tuple[int, bytes | None]]:
-    """Yield (length, chunk id or None for a hole); raises IntegrityError, ObjectMissingError.
+    def extract(self, block: _B, kind: ChunkKind, chunk_id: bytes, location: _P) -> memoryview:
+        """Return a chunk of a block, verified."""
 
-    The lengths together are the entry's size.
+
+AnyChunks = PlacedChunks[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a file: `chunk` None is a hole. `place` is where the chunk lies."""
+
+    length: int
+    chunk: bytes | None
+    place: Place | None = None
+
+
+def content_of(source: AnyChunks, entry: Entry, first: Place | None = None) -> Iterator[Piece]:
+    """Yield the parts of a file; raises IntegrityError, ObjectMissingError. Their lengths together are its size.
+
+    `first` is the place of its first chunk, if that was looked up already.
     """
     total = 0
-    for length, chunk in _extents(source, entry):
-        total += length
+    for piece in _pieces(source, entry, first):
+        total += piece.length
         if total > entry.size:
             break
-        yield length, chunk
+        yield piece
     if total != entry.size:
         raise IntegrityError("a file's content has another length than its entry says", hint="run check")
 
 
-def _extents(source: PlacedChunks, entry: Entry) -> Iterator[tuple[int, bytes | None]]:
+def read_piece(source: AnyChunks, chunk: bytes, place: Place) -> memoryview | bytes:
+    """Return a chunk from its place, or from any other it has; raises IntegrityError, ObjectMissingError."""
+    try:
+        return source.extract(source.read_block(place), ChunkKind.DATA, chunk, place)
+    except (IntegrityError, ObjectMissingError):
+        return source.read(ChunkKind.DATA, chunk)
+
+
+def first_place(source: AnyChunks, entry: Entry) -> Place | None:
+    """Return the place of the first inline chunk, to sort by."""
+    for extent in entry.extents or ():
+        if isinstance(extent, bytes):
+            place: Place | None = source.locate(ChunkKind.DATA, extent)
+            return place
+    return None
+
+
+def _pieces(source: AnyChunks, entry: Entry, first: Place | None) -> Iterator[Piece]:
     if entry.stream is not None:
-        yield from read_extents(source, entry.stream)
+        for length, chunk in read_extents(source, entry.stream):
+            yield Piece(length, chunk, _place(source, chunk) if chunk is not None else None)
         return
     for extent in entry.extents or ():
         if isinstance(extent, bytes):
-            yield _length(source, extent), extent
+            place = first or _place(source, extent)
+            first = None
+            yield Piece(place.length, extent, place)
         elif extent > 0:
-            yield extent, None
+            yield Piece(extent, None)
         else:
             raise IntegrityError("a file's content has an empty hole", hint="run check")
 
 
-def _length(source: PlacedChunks, chunk_id: bytes) -> int:
-    place = source.locate(ChunkKind.DATA, chunk_id)
+def _place(source: AnyChunks, chunk_id: bytes) -> Place:
+    place: Place | None = source.locate(ChunkKind.DATA, chunk_id)
     if place is None:
         raise ObjectMissingError(f"chunk {chunk_id.hex()} is in no index", hint="run check")
-    return place.length
-
-
-def first_place(source: PlacedChunks, entry: Entry) -> tuple[bytes, int]:
-    """Return (pack, block) of the first inline chunk, to sort by."""
-    for extent in entry.extents or ():
-        if isinstance(extent, bytes):
-            place = source.locate(ChunkKind.DATA, extent)
-            if place is not None:
-                return place.pack, place.block
-    return b"", 0
+    return place
 
 
 def xattrs_of(source: ChunkSource, xattrs: tuple[Xattr, ...] | None) -> list[tuple[bytes, bytes]]:

@@ -12,7 +12,7 @@ from repositories.engine.errors import IntegrityError, ObjectMissingError
 from repositories.engine.ids import ChunkKind
 from repositories.engine.manifest.entries import Entry, EntryType, entry_type
 from repositories.engine.metadata.apply import SPECIAL_BITS
-from repositories.engine.restore.chunks import PlacedChunks, content_of
+from repositories.engine.restore.chunks import AnyChunks, content_of
 from repositories.engine.restore.hashing import ChunkHash
 from repositories.engine.restore.request import Overwrite
 from repositories.engine.restore.target import is_unfinished
@@ -32,7 +32,7 @@ class Verdict(enum.Enum):
 class Policy:
     """Decides for one restore. Safe in several threads."""
 
-    def __init__(self, overwrite: Overwrite, source: PlacedChunks, chunk_hash: ChunkHash) -> None:
+    def __init__(self, overwrite: Overwrite, source: AnyChunks, chunk_hash: ChunkHash) -> None:
         self._overwrite = overwrite
         self._source = source
         self._hash = chunk_hash
@@ -75,17 +75,17 @@ def same_attributes(entry: Entry, status: os.stat_result) -> bool:
     return stat.S_IMODE(status.st_mode) & ~ignored == stat.S_IMODE(entry.mode) & ~ignored
 
 
-def holds_content(source: PlacedChunks, chunk_hash: ChunkHash, directory: int, entry: Entry) -> bool:
+def holds_content(source: AnyChunks, chunk_hash: ChunkHash, directory: int, entry: Entry) -> bool:
     """Return whether a regular file holds exactly what the backup does, by chunk ids. Raises OSError."""
     descriptor, status = open_regular(entry.name, directory)
     try:
         if status.st_size != entry.size:
             return False
-        for length, chunk in content_of(source, entry):
-            data = _read(descriptor, length) if chunk is not None else None
-            if data is None and not _all_zero(descriptor, length):
-                return False
-            if data is not None and chunk_hash(ChunkKind.DATA, data) != chunk:
+        for piece in content_of(source, entry):
+            if piece.chunk is None:
+                if not _all_zero(descriptor, piece.length):
+                    return False
+            elif chunk_hash(ChunkKind.DATA, _read(descriptor, piece.length)) != piece.chunk:
                 return False
     except (IntegrityError, ObjectMissingError):
         return False

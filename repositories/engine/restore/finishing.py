@@ -14,7 +14,7 @@ from repositories.engine.errors import IntegrityError, ObjectMissingError
 from repositories.engine.manifest.entries import Entry, EntryType, decode_entry
 from repositories.engine.manifest.order import join, split
 from repositories.engine.metadata.apply import apply_to_descriptor
-from repositories.engine.restore.chunks import PlacedChunks
+from repositories.engine.restore.chunks import AnyChunks
 from repositories.engine.restore.objects import ObjectMaker, Surroundings
 from repositories.engine.restore.pulse import RestorePulse
 from repositories.engine.restore.request import Overwrite
@@ -29,7 +29,7 @@ from repositories.engine.source.descent import DIRECTORY_FLAGS
 class Makers:
     """What makes objects in this pass."""
 
-    source: PlacedChunks
+    source: AnyChunks
     objects: ObjectMaker
     files: FileWriter
     tally: Tally

@@ -19,7 +19,7 @@ from repositories.engine.metadata.apply import (
     remove_inherited_acls,
 )
 from repositories.engine.metadata.extended import object_in
-from repositories.engine.restore.chunks import PlacedChunks
+from repositories.engine.restore.chunks import AnyChunks
 from repositories.engine.restore.existing import Policy, Verdict
 from repositories.engine.restore.tally import Tally
 from repositories.engine.restore.target import UNFINISHED_DIRECTORY, is_unfinished
@@ -40,7 +40,7 @@ class Surroundings:
 class ObjectMaker:
     """Makes objects for one restore."""
 
-    def __init__(self, source: PlacedChunks, policy: Policy, tally: Tally) -> None:
+    def __init__(self, source: AnyChunks, policy: Policy, tally: Tally) -> None:
         self._source = source
         self._policy = policy
         self._tally = tally

@@ -13,7 +13,7 @@ from repositories.engine.backup.options import Hooks
 from repositories.engine.ids import ChunkKind
 from repositories.engine.manifest.backups import Backup
 from repositories.engine.manifest.entry_reader import Lost
-from repositories.engine.restore.chunks import PlacedChunks
+from repositories.engine.restore.chunks import AnyChunks
 from repositories.engine.restore.existing import Policy
 from repositories.engine.restore.finishing import Makers, SecondPass
 from repositories.engine.restore.objects import ObjectMaker
@@ -42,7 +42,7 @@ class RestorableRepository(Protocol):
     def keyring(self) -> HashingKeys:
         """The keys that name chunks."""
 
-    def reader(self) -> PlacedChunks:
+    def reader(self) -> AnyChunks:
         """Return what reads chunks."""
 
     def begin_read(self) -> AbstractContextManager[object]:
@@ -51,7 +51,7 @@ class RestorableRepository(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Restore:
-    source: PlacedChunks
+    source: AnyChunks
     backup: Backup
     paths: tuple[bytes, ...]
     request: RestoreRequest

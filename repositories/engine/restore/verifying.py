@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from repositories.engine.manifest.entries import EntryType
 from repositories.engine.manifest.order import join
-from repositories.engine.restore.chunks import PlacedChunks
+from repositories.engine.restore.chunks import AnyChunks
 from repositories.engine.restore.existing import holds_content
 from repositories.engine.restore.hashing import ChunkHash
 from repositories.engine.restore.pulse import RestorePulse
@@ -19,7 +19,7 @@ from repositories.engine.restore.target import TargetTree
 def verify(
     tree: TargetTree,
     selection: Iterable[Selected],
-    against: tuple[PlacedChunks, ChunkHash],
+    against: tuple[AnyChunks, ChunkHash],
     tally: Tally,
     pulse: RestorePulse,
 ) -> None:

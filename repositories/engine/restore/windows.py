@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final
 
 from repositories.engine.manifest.entries import Entry
-from repositories.engine.restore.chunks import PlacedChunks, first_place
+from repositories.engine.restore.chunks import AnyChunks, first_place
 from repositories.engine.restore.writing import FileTask, FileWriter
 
 WRITERS: Final = 2
@@ -20,10 +20,11 @@ _LARGE: Final = 8 * 1024 * 1024
 class Windows:
     """Takes files in any order and writes them; `finish` waits for all. Used by one thread."""
 
-    def __init__(self, source: PlacedChunks, writer: FileWriter) -> None:
+    def __init__(self, source: AnyChunks, writer: FileWriter) -> None:
         self._source = source
         self._writer = writer
         self._pool = ThreadPoolExecutor(WRITERS, "syncova-restore")
+        self._readers = ThreadPoolExecutor(WRITERS, "syncova-read")
         self._tasks: list[FileTask] = []
         self._bytes = 0
         self._held: list[int] = []
@@ -38,12 +39,12 @@ class Windows:
     def add(self, directory: int, path: bytes, entry: Entry, *, inherits: bool) -> None:
         """Take a file to be written into the open directory `directory`. Raises what broke the restore."""
         if entry.size > _LARGE:
-            self._writer.write(FileTask(directory, path, entry, inherits))
+            self._writer.write(FileTask(directory, path, entry, inherits, readers=self._readers))
             return
         if self._directory < 0:
             self._directory = os.dup(directory)
             self._held.append(self._directory)
-        self._tasks.append(FileTask(self._directory, path, entry, inherits))
+        self._tasks.append(FileTask(self._directory, path, entry, inherits, first_place(self._source, entry)))
         self._bytes += entry.size
         if len(self._tasks) >= _FILES or self._bytes >= _BYTES:
             self._start()
@@ -55,7 +56,8 @@ class Windows:
 
     def close(self) -> None:
         """End the threads and close what is held, also after an error."""
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        for pool in (self._pool, self._readers):
+            pool.shutdown(wait=True, cancel_futures=True)
         for descriptor in self._held + self._running_held:
             os.close(descriptor)
         self._held, self._running_held = [], []
@@ -63,7 +65,7 @@ class Windows:
     def _start(self) -> None:
         self._wait()
         tasks = self._tasks
-        tasks.sort(key=lambda task: first_place(self._source, task.entry))
+        tasks.sort(key=_by_place)
         self._running_held = self._held
         middle = len(tasks) // WRITERS
         self._running = [self._pool.submit(self._write_all, part) for part in (tasks[:middle], tasks[middle:]) if part]
@@ -84,3 +86,8 @@ class Windows:
     def _write_all(self, tasks: list[FileTask]) -> None:
         for task in tasks:
             self._writer.write(task)
+
+
+def _by_place(task: FileTask) -> tuple[bytes, int, int]:
+    place = task.first
+    return (place.pack, place.block, place.offset) if place is not None else (b"", 0, 0)

@@ -8,39 +8,49 @@ import contextlib
 import errno
 import os
 import stat
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final
 
 import blake3
 
 from repositories.engine.errors import IntegrityError, ObjectMissingError, RestoreTargetError
-from repositories.engine.ids import ChunkKind
 from repositories.engine.manifest.entries import Entry
 from repositories.engine.metadata.apply import Attributes, apply_to_descriptor, remove_inherited_acls
-from repositories.engine.restore.chunks import PlacedChunks, content_of, xattrs_of
+from repositories.engine.restore.chunks import AnyChunks, Piece, Place, content_of, read_piece, xattrs_of
 from repositories.engine.restore.existing import Policy, Verdict
 from repositories.engine.restore.tally import Tally
 from repositories.engine.restore.target import UNFINISHED_FILE, is_unfinished
 
 _CREATE: Final = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_AHEAD: Final = 4
 _FATAL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
+
+
+Data = bytes | memoryview
 
 
 @dataclass(frozen=True, slots=True)
 class FileTask:
-    """One file to write. `inherits` = its directory would give it an ACL that the backup does not know."""
+    """One file to write. `inherits` = its directory would give it an ACL that the backup does not know.
+
+    `first` is where its first chunk lies, if that is known; `readers` read a large file ahead.
+    """
 
     directory: int
     path: bytes
     entry: Entry
     inherits: bool = False
+    first: Place | None = None
+    readers: ThreadPoolExecutor | None = None
 
 
 class FileWriter:
     """Writes files for one restore; `taken` is told of content before it is written (bandwidth, cancel)."""
 
-    def __init__(self, source: PlacedChunks, policy: Policy, tally: Tally, taken: Callable[[int], None]) -> None:
+    def __init__(self, source: AnyChunks, policy: Policy, tally: Tally, taken: Callable[[int], None]) -> None:
         self._source = source
         self._policy = policy
         self._tally = tally
@@ -82,7 +92,7 @@ class FileWriter:
     def _fill(self, task: FileTask, descriptor: int, name: bytes) -> None:
         try:
             try:
-                self._write_content(descriptor, task.entry)
+                self._write_content(descriptor, task)
                 self._set_attributes(descriptor, task)
             finally:
                 os.close(descriptor)
@@ -95,20 +105,39 @@ class FileWriter:
             raise
         self._tally.restored(task.entry)
 
-    def _write_content(self, descriptor: int, entry: Entry) -> None:
+    def _write_content(self, descriptor: int, task: FileTask) -> None:
         position = written_to = 0
-        for length, chunk in content_of(self._source, entry):
-            if chunk is not None:
-                data = self._source.read(ChunkKind.DATA, chunk)
-                if len(data) != length:
+        for piece, loading in self._load(task):
+            if loading is not None:
+                data = loading.result() if isinstance(loading, Future) else loading
+                if data is None or len(data) != piece.length:
                     raise IntegrityError("a chunk has another length than its place says", hint="run check")
-                self._taken(length)
+                self._taken(piece.length)
                 _write_all(descriptor, data, position)
-                written_to = position + length
-                self._tally.wrote(length)
-            position += length
+                written_to = position + piece.length
+            position += piece.length
+        self._tally.wrote(written_to)
         if position > written_to:
             os.ftruncate(descriptor, position)
+
+    def _load(self, task: FileTask) -> Iterator[tuple[Piece, Future[Data | None] | Data | None]]:
+        """Yield the pieces with their data; with readers, a few of them are being read ahead."""
+        pieces = content_of(self._source, task.entry, task.first)
+        if task.readers is None:
+            for piece in pieces:
+                yield piece, self._read(piece)
+            return
+        ahead: deque[tuple[Piece, Future[Data | None] | None]] = deque()
+        for piece in pieces:
+            ahead.append((piece, task.readers.submit(self._read, piece) if piece.chunk is not None else None))
+            if len(ahead) > _AHEAD:
+                yield ahead.popleft()
+        yield from ahead
+
+    def _read(self, piece: Piece) -> Data | None:
+        if piece.chunk is None or piece.place is None:
+            return None
+        return read_piece(self._source, piece.chunk, piece.place)
 
     def _set_attributes(self, descriptor: int, task: FileTask) -> None:
         if task.inherits:
@@ -116,7 +145,7 @@ class FileWriter:
         apply_to_descriptor(descriptor, attributes_of(self._source, task.entry), self._tally.warn)
 
 
-def attributes_of(source: PlacedChunks, entry: Entry) -> Attributes:
+def attributes_of(source: AnyChunks, entry: Entry) -> Attributes:
     """Return what to set on a restored object; raises IntegrityError, ObjectMissingError for long attribute values."""
     return Attributes(entry.mode, entry.uid, entry.gid, entry.mtime_ns, xattrs_of(source, entry.xattrs))
 
@@ -154,9 +183,9 @@ def _remove_leaving(directory: int, temporary: bytes) -> None:
         os.unlink(temporary, dir_fd=directory)
 
 
-def _write_all(descriptor: int, data: bytes, position: int) -> None:
-    view = memoryview(data)
-    while view:
-        count = os.pwrite(descriptor, view, position)
+def _write_all(descriptor: int, data: bytes | memoryview, position: int) -> None:
+    count = os.pwrite(descriptor, data, position)
+    while count < len(data):
+        data = memoryview(data)[count:]
         position += count
-        view = view[count:]
+        count = os.pwrite(descriptor, data, position)
