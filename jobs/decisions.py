@@ -22,8 +22,23 @@ def decide_range(
     **told: Any,
 ) -> ScheduleDecision:
     """Write what became of the instants of `span`; `told` may hold `run_id` and parameters of the reason."""
+    decision = range_row(schedule, span, outcome, reason_code, now=now, **told)
+    decision.save()
+    return decision
+
+
+def range_row(
+    schedule: Schedule,
+    span: calendar.Span,
+    outcome: DecisionOutcome,
+    reason_code: str,
+    *,
+    now: dt.datetime,
+    **told: Any,
+) -> ScheduleDecision:
+    """Return the row that `decide_range` writes, for writing many at once."""
     run_id: uuid.UUID | None = told.pop("run_id", None)
-    return ScheduleDecision.objects.create(
+    return ScheduleDecision(
         schedule=schedule,
         first_at=span.first,
         last_at=span.newest,

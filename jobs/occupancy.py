@@ -17,7 +17,7 @@ from django.db.models import Q, Sum
 
 from jobs.gates import Gate, Slots, Use, counts
 from jobs.models import Run, TaskRun, WorkerProcess
-from jobs.states import ACTIVE_STATES, RunKind, RunState, Trigger
+from jobs.states import RunKind, RunState, Trigger
 from repositories.models import RepositoryFreeze
 
 # A worker's main process writes every 10 s; three missed ones and its slots are not counted on.
@@ -79,9 +79,10 @@ def count_occupancy(*, now: dt.datetime) -> Occupancy:
     """Read the figures of all gates."""
     occupancy = Occupancy(slots=_live_slots(now), frozen=_frozen(), pending_chains=_pending_chains())
     active = Run.objects.filter(Q(state=RunState.RUNNING) | Q(state=RunState.QUEUED, admitted_at__isnull=False))
-    for kind, trigger, repository_id, runner_id in active.values_list("kind", "trigger", "repository_id", "runner_id"):
+    rows = list(active.values_list("id", "kind", "trigger", "repository_id", "runner_id"))
+    for _, kind, trigger, repository_id, runner_id in rows:
         occupancy.take(RunKind(kind), Trigger(trigger), repository_id, runner_id)
-    taken = TaskRun.objects.filter(run__state__in=ACTIVE_STATES).values_list("source_id", flat=True)
+    taken = TaskRun.objects.filter(run_id__in=[row[0] for row in rows]).values_list("source_id", flat=True)
     occupancy.sources.update(taken)
     return occupancy
 

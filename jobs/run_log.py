@@ -23,6 +23,7 @@ from jobs.states import RunState
 
 # Raw bytes of one chunk: text that does not compress at all still fits the bound of a row with zstd's frame.
 _RAW_CHUNK_BYTES: Final = MAX_CHUNK_BYTES - 1024
+_WINDOW_BYTES: Final = 1024 * 1024
 MAX_LINE_BYTES: Final = 8 * 1024
 
 
@@ -51,8 +52,9 @@ def read(run_id: uuid.UUID) -> Iterator[LogLine]:
     """Yield the lines of a run's log in the order of their writing."""
     chunks = RunLogChunk.objects.filter(run_id=run_id).order_by("sequence")
     for data in chunks.values_list("data", flat=True).iterator(chunk_size=8):
-        # No chunk holds more than one raw chunk: a damaged frame must not claim gigabytes.
-        text = zstandard.ZstdDecompressor().decompress(bytes(data), max_output_size=MAX_CHUNK_BYTES)
+        # No chunk holds more than one raw chunk, so that a damaged frame cannot claim gigabytes.
+        with zstandard.ZstdDecompressor(max_window_size=_WINDOW_BYTES).stream_reader(bytes(data)) as reader:
+            text = reader.read(MAX_CHUNK_BYTES)
         for line in text.decode().splitlines():
             at, level, message = json.loads(line)
             yield LogLine(dt.datetime.fromisoformat(at), level, message)

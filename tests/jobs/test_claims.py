@@ -4,6 +4,7 @@ import datetime as dt
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from jobs.claims import Claimed, claim_due
 from jobs.models import Job, Run, Schedule, ScheduleDecision, ScheduleEvent
@@ -121,6 +122,25 @@ def test_a_poisoned_row_is_flagged_and_stops_no_other(definition: Any) -> None:
     assert (again(poisoned).state, poisoned.state_code, poisoned.next_at) == ("flagged", "unplannable", NOW - DAY)
     assert ScheduleEvent.objects.get(schedule=poisoned).code == "flagged"
     assert claim_due(now=NOW) == Claimed()
+
+
+def test_a_row_that_the_database_refuses_spoils_no_batch() -> None:
+    """One bad row in a statement for many: all others are claimed, it alone is flagged."""
+    schedules = [make_schedule() for _ in range(5)]
+    with connection.cursor() as cursor:
+        cursor.execute(REFUSE_ONE.format(schedules[2].id))
+    assert claim_due(now=NOW) == Claimed(queued=4, flagged=1)
+    assert again(schedules[2]).state == "flagged"
+    assert not Run.objects.filter(schedule=schedules[2]).exists()
+    assert claim_due(now=NOW) == Claimed()
+
+
+REFUSE_ONE = """
+CREATE FUNCTION refuse_one() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN RAISE EXCEPTION 'no' USING ERRCODE = 'check_violation'; END $$;
+CREATE TRIGGER refuse_one BEFORE UPDATE OF next_at ON schedules
+    FOR EACH ROW WHEN (OLD.id = '{}' AND NEW.next_at IS DISTINCT FROM OLD.next_at) EXECUTE FUNCTION refuse_one();
+"""
 
 
 def test_freezing_does_not_stop_claiming() -> None:
