@@ -101,6 +101,7 @@ def _add_lines(layout: Layout, account: Account, lines: Mapping[str, str]) -> No
     if stale or not set(lines) <= set(present):
         text = "\n".join([*kept, *(f"{name}={value}" for name, value in sorted(lines.items()))])
         keepsakes.write(path, text, reader=account)
+    keepsakes.protect(path, account)
 
 
 def _file_of(name: str, layout: Layout) -> Path:

@@ -24,7 +24,7 @@ def keep(directory: Path, name: str, *, reader: Account | None = None, value: st
         kept = secrets.token_hex(_BYTES) if value is None else value
         write(path, kept, reader=reader)
     else:
-        _protect(path, reader)
+        protect(path, reader)
     return kept
 
 
@@ -37,7 +37,7 @@ def write(path: Path, value: str, *, reader: Account | None = None) -> None:
             file.write(value + "\n")
             file.flush()
             os.fsync(file.fileno())
-        _protect(temporary, reader)
+        protect(temporary, reader)
         temporary.replace(path)
     except OSError:
         temporary.unlink(missing_ok=True)
@@ -59,7 +59,8 @@ def read(path: Path) -> str | None:
     return value
 
 
-def _protect(path: Path, reader: Account | None) -> None:
+def protect(path: Path, reader: Account | None) -> None:
+    """Set the mode and group that `keep` promises; the service user may have changed since the file was written."""
     if reader is not None and reader.switched:
         os.chown(path, 0, reader.gid)
         path.chmod(0o640)

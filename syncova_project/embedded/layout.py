@@ -97,6 +97,7 @@ def prepare(layout: Layout, account: Account) -> None:
         make_directory(layout.root / "servers", mode=0o710 if account.switched else 0o700, group=group)
         for directory in (layout.sockets, layout.scratch, layout.valkey):
             make_directory(directory, mode=0o700, owner=account)
+        _hand_over(layout.postgres, account)
     except OSError as error:
         raise directory_error(layout.root, error) from error
 
@@ -123,6 +124,17 @@ def directory_error(root: Path, error: OSError) -> DataDirectoryError:
             hint="Name a directory of your own with --data or SYNCOVA_DATA_DIR.",
         )
     return DataDirectoryError(f"{error.filename or root} cannot be used: {error.strerror}.")
+
+
+def _hand_over(cluster: Path, account: Account) -> None:
+    """Give the cluster to the service user of this start: often nobody at first, syncova once it exists."""
+    if not account.switched or not cluster.exists() or cluster.stat().st_uid == account.uid:
+        return
+    # By descriptors and never through a link: the user before could have put one anywhere below. Its top comes last,
+    # so that a hand-over that was cut short is done again.
+    for _path, _names, files, descriptor in os.fwalk(cluster, topdown=False):
+        for name in (*files, "."):
+            os.chown(name, account.uid, account.gid, dir_fd=descriptor, follow_symlinks=False)
 
 
 def _make_root(root: Path, account: Account) -> None:

@@ -67,6 +67,7 @@ def programs_for(account: Account, directory: Path) -> ServerPrograms:
 
 def refreshed_copy(target: Path, stamp: str, fill: Callable[[Path], None], account: Account) -> Path:
     """Return `target`, filled anew unless it already carries the stamp; readable by root and the account's group."""
+    stamp = f"{stamp} {account.gid}"
     marker = target / _STAMP
     if marker.is_file() and marker.read_text(encoding="ascii") == stamp:
         return target

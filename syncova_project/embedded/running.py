@@ -107,9 +107,11 @@ def _run(stack: Stack, console: Console) -> int:
         console.say("Stopped before everything was up")
         return 0
     _greet(stack.options, stack.url, is_first=is_first, console=console)
-    _look_after(stack, asked.event)
-    console.say("Stopping")
-    stack.stop()
+    try:
+        _look_after(stack, asked.event)
+    finally:
+        console.say("Stopping")
+        stack.stop()
     console.say("Stopped; the next `up` goes on from here")
     return 0
 

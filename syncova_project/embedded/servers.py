@@ -6,10 +6,13 @@ Owns the order (prepare, spawn, wait, roles) and nothing of either server's insi
 
 from dataclasses import dataclass
 
+import psycopg2
+
 from syncova_project.connection_urls import socket_broker_url, socket_database_url
 from syncova_project.embedded import postgres, processes, valkey
 from syncova_project.embedded.accounts import Account
 from syncova_project.embedded.layout import Layout
+from syncova_project.embedded.problems import ServerStartError
 from syncova_project.embedded.programs import programs_for
 
 
@@ -40,8 +43,11 @@ def start_postgres(layout: Layout, account: Account, *, throwaway: bool = False)
     try:
         postgres.wait_ready(layout, passwords, identity)
         postgres.ensure_roles(layout, passwords)
-    except BaseException:
+    except BaseException as error:
         postgres.stop(identity, grace=1)
+        if isinstance(error, psycopg2.Error):
+            reason = str(error).strip().splitlines()
+            raise ServerStartError(f"PostgreSQL's roles could not be made: {' '.join(reason)}") from error
         raise
     return RunningPostgres(
         identity,

@@ -10,8 +10,8 @@ import psycopg2
 import pytest
 
 from syncova_project import clock
-from syncova_project.embedded import postgres, processes, servers, valkey
-from syncova_project.embedded.layout import Layout
+from syncova_project.embedded import accounts, postgres, processes, servers, valkey
+from syncova_project.embedded.layout import Layout, prepare
 from syncova_project.embedded.leftovers import stop_leftovers
 from syncova_project.embedded.problems import ServerStartError
 from tests import private_servers
@@ -86,6 +86,25 @@ def test_a_cluster_that_was_half_made_is_made_again(session_directory):
     assert rows(running) == 1
     assert not half.exists()
     postgres.stop(running.identity)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root starts servers as another user")
+def test_another_service_user_takes_over_what_the_first_one_made(session_directory):
+    first, second = accounts.service_account("nobody"), accounts.service_account("daemon")
+    top = session_directory / "handed"
+    for account in (first, second, first):
+        # The session's directory lets one group pass; here two users must.
+        (session_directory).chmod(0o711)
+        prepare(Layout(top), account)
+        running = servers.start_postgres(Layout(top), account, throwaway=True)
+        broker = servers.start_valkey(Layout(top), account)
+        count = rows(running)
+        assert Path(f"/proc/{running.identity.pid}").stat().st_uid == account.uid
+        valkey.stop(broker.identity)
+        postgres.stop(running.identity)
+    assert count == 3
+    owners = {path.lstat().st_uid for path in Layout(top).postgres.rglob("*")}
+    assert owners == {first.uid}
 
 
 def test_a_damaged_cluster_is_never_replaced_by_an_empty_one(layout):
