@@ -40,21 +40,21 @@ COMMANDS = (
     Command("down", "embedded", _module(_EMBEDDED, "down"), "[--data DIR]", "stop what `up` started"),
     Command("status", "embedded", _module(_EMBEDDED, "status"), "[--data DIR]", "say what runs and where"),
     Command("logs", "embedded", _module(_EMBEDDED, "logs"), "[-f] [PROCESS]", "show what the processes wrote"),
-    Command("ctl", "base", _module("jobs.ctl"), "…", "repositories, jobs and runs over the API"),
+    Command("ctl", "base", _module("jobs.ctl"), "...", "repositories, jobs and runs over the API"),
     Command(
         "repo",
         "base",
         _module("repositories.cli"),
-        "…",
-        "repositories with no database: create, list, ls, show, check …",
+        "...",
+        "repositories with no database: create, list, ls, show, check ...",
     ),
     Command("check", "base", _module("repositories.cli", "check"), "LOCATION", "check a repository"),
     Command(
-        "agent", "base", _module("agents.runtime"), "…", "back up and restore this machine, with or without a server"
+        "agent", "base", _module("agents.runtime"), "...", "back up and restore this machine, with or without a server"
     ),
-    Command("migrate", "base", (MANAGE, "migrate"), "…", "bring the database's tables up to date"),
-    Command("manage", "base", (MANAGE,), "…", "Django's management commands"),
-    Command("shell", "base", (MANAGE, "shell"), "…", "a Python shell with the product loaded"),
+    Command("migrate", "base", (MANAGE, "migrate"), "...", "bring the database's tables up to date"),
+    Command("manage", "base", (MANAGE,), "...", "Django's management commands"),
+    Command("shell", "base", (MANAGE, "shell"), "...", "a Python shell with the product loaded"),
     Command(
         "test", "dev", _module("pytest"), "[pytest arguments]", "run the tests; `test tests/engine` starts no server"
     ),

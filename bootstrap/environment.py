@@ -160,6 +160,10 @@ def _make_ready(places: Places, layer: str, source: Source) -> None:
 
 
 def _rebuild(places: Places, layer: str, source: Source) -> None:
+    try:
+        os.fsencode(places.clone).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BootstrapError("the path of this clone is not UTF-8: {!r}; rename it".format(places.clone)) from error
     python = interpreters.pick(os.environ.get("PATH", os.defpath))
     _say("preparing .venv with Python {} ({}); once, about half a minute".format(python.shown_version, layer))
     _remove(places.old)
@@ -183,9 +187,10 @@ def _build(places: Places, python: Interpreter, layer: str, source: Source) -> N
     site_packages = glob.glob(os.path.join(places.building, "lib", "python3.*", "site-packages"))[0]
     packages.put_pip(site_packages)
     packages.install(python_of(places.building), packages.lock_file(places.clone, layer), source, places.log)
-    # The clone is found from any working directory without putting that directory itself on the path.
-    with open(os.path.join(site_packages, "syncova.pth"), "w", encoding="utf-8") as stream:
-        stream.write(places.clone + "\n")
+    # The clone is found from any working directory, without putting that directory itself on the path. Relative, since
+    # Python reads these files in the locale's encoding.
+    with open(os.path.join(site_packages, "syncova.pth"), "w", encoding="ascii") as stream:
+        stream.write(os.path.join(*[os.pardir] * 4) + "\n")
     _name_final_place(places)
     _write_stamp(places, places.building, layer)
 

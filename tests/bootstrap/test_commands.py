@@ -18,6 +18,7 @@ def test_help_needs_no_environment_and_names_every_command(trial: Trial) -> None
     assert done.returncode == 0
     assert [name for name in FIXED.split() if f"\n  {name} " not in done.stdout] == []
     assert "examples:" in done.stdout
+    assert done.stdout.isascii(), "a terminal in another encoding could not show it"
     assert not (trial.clone / ".venv").exists()
 
 

@@ -72,6 +72,19 @@ def test_two_starts_at_once_make_one_environment(trial: Trial) -> None:
     assert sum("preparing" in err for _, err in answers) == 1
 
 
+def test_a_path_with_blanks_and_letters_of_any_alphabet(trial: Trial) -> None:
+    there = Trial(trial.clone.rename(trial.clone.with_name("sp ä ce")), trial.wheels)
+    for variables in ({"LC_ALL": "C"}, {"LC_ALL": "C.UTF-8"}, {}):
+        assert str(there.clone) in there.told("manage", **variables)["path"]
+
+
+def test_a_path_that_is_not_text_is_refused(trial: Trial) -> None:
+    there = Trial(trial.clone.rename(trial.clone.with_name(os.fsdecode(b"x\xff"))), trial.wheels)
+    done = there.run("manage")
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "is not UTF-8" in done.stderr
+
+
 def test_a_changed_lock_rebuilds_and_keeps_the_layer(trial: Trial) -> None:
     trial.told("up")
     for name in trials.LAYERS["embedded"]:
