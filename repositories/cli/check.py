@@ -57,5 +57,5 @@ def _print(terminal: Terminal, report: dict[str, Any]) -> None:
         f"{show_bytes(report['bytes_read'])} read" if report["read_data"] else "structure only (--read-data for all)"
     )
     terminal.line(f"{verdict} in {report['backups']:,} backups and {report['packs']:,} packs; {depth}")
-    if report["remembered"]:
+    if report["remembered"] and not report["ok"]:
         terminal.note("The damage is remembered: the next backup that still has these contents stores them again.")

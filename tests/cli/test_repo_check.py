@@ -27,6 +27,7 @@ def test_a_whole_repository(programs: Programs, tree: Path, words: tuple[str, ..
     assert bool(report["bytes_read"]) is bool(words)
     shown = programs.repo("check", programs.repository, *words)
     assert shown.out.startswith("no problems found")
+    assert shown.err == ""
 
 
 def test_a_flipped_byte_is_found_by_reading(programs: Programs, tree: Path) -> None:
@@ -48,6 +49,7 @@ def test_a_flipped_byte_is_found_by_reading(programs: Programs, tree: Path) -> N
     assert shown.code == exits.INTEGRITY
     shown.assert_harmless()
     assert pack.name in shown.out
+    assert "remembered" in shown.err
 
 
 def test_a_missing_pack_is_found_without_reading(programs: Programs, tree: Path) -> None:

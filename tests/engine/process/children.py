@@ -3,7 +3,7 @@
 import os
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -90,3 +90,18 @@ def result(events: list[Event]) -> dict[str, Any]:
     last = events[-1]
     assert isinstance(last, Finished), last
     return last.result
+
+
+def group(leader: int) -> list[int]:
+    """Return the processes of a group that still live (zombies don't)."""
+    return [pid for pid, state in _processes(leader) if state != "Z"]
+
+
+def _processes(leader: int) -> Iterator[tuple[int, str]]:
+    for directory in Path("/proc").glob("[0-9]*"):
+        try:
+            fields = (directory / "stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[2]) == leader:
+            yield int(directory.name), fields[0]

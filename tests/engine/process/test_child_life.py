@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -28,6 +27,7 @@ from tests.engine.process.children import (
     backup_request,
     collect,
     failure,
+    group,
     run,
     wait_for,
     wait_until,
@@ -211,18 +211,3 @@ def test_an_old_protocol_is_refused(tmp_path: Path, repository: Repository) -> N
     request = Request(operation="info", repository=access(tmp_path / "repo"), v=99)
     assert "99" in failure(run(request)).error.message
     assert repository.id
-
-
-def group(leader: int) -> list[int]:
-    """Return the processes of a group that still live (zombies don't)."""
-    return [pid for pid, state in _processes(leader) if state != "Z"]
-
-
-def _processes(leader: int) -> Iterator[tuple[int, str]]:
-    for directory in Path("/proc").glob("[0-9]*"):
-        try:
-            fields = (directory / "stat").read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if int(fields[2]) == leader:
-            yield int(directory.name), fields[0]
