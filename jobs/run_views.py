@@ -2,7 +2,7 @@
 
 import itertools
 import uuid
-from collections.abc import Mapping
+from typing import Any
 
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -16,14 +16,13 @@ from jobs.serializers import NoBody, PositionFilter, RunFilter
 from jobs.services import run_cancel
 from syncova_project.access.scopes import Scope
 from syncova_project.paging import PageRequest, read_page
-from syncova_project.rest import ApiView, actor_of, read_input
+from syncova_project.rest import ApiView, actor_of
 
 READ = (Scope.JOBS_READ, Scope.RUNS_READ)
 
 
-def runs_page(request: Request, fixed: Mapping[str, object]) -> Response:
-    """Return one page of runs by the request's filters; `fixed` ones cannot be given by the client."""
-    filters = {**read_input(RunFilter, request.query_params), **fixed}
+def runs_page(filters: dict[str, Any]) -> Response:
+    """Return one page of runs by validated filters (serializers.RunFilter)."""
     cursor, limit, ordering = filters.pop("cursor"), filters.pop("limit"), filters.pop("ordering")
     page = read_page(runs_matching(filters), PageRequest(RUN_ORDERINGS[ordering], filters, cursor, limit))
     sentences = HeldSentences()
@@ -34,10 +33,11 @@ class RunsView(ApiView):
     """GET lists runs of every kind, newest first."""
 
     scopes = {"GET": READ}
+    queries = {"GET": RunFilter}
 
     def get(self, request: Request) -> Response:
         """Return one page of runs."""
-        return runs_page(request, {})
+        return runs_page(self.query(request))
 
 
 class RunView(ApiView):
@@ -55,10 +55,11 @@ class RunCancelView(ApiView):
     """POST asks a run to end: 202, since a running one ends when its worker has seen it (E2)."""
 
     scopes = {"POST": (Scope.JOBS_RUN,)}
+    bodies, statuses = {"POST": NoBody}, {"POST": 202}
 
     def post(self, request: Request, run_id: uuid.UUID) -> Response:
         """Return the run; 409 when it has ended. Repeating it is harmless."""
-        read_input(NoBody, request.data)
+        self.body(request)
         run_cancel(run_id=run_id, actor=actor_of(request), now=database_now())
         return Response(run_json(run_get(run_id), HeldSentences()), status=202)
 
@@ -67,10 +68,11 @@ class RunEventsView(ApiView):
     """GET lists what happened to a run, oldest first."""
 
     scopes = {"GET": READ}
+    queries = {"GET": PositionFilter}
 
     def get(self, request: Request, run_id: uuid.UUID) -> Response:
         """Return up to `limit` events; a run has few, so they come in one piece as a rule."""
-        position = read_input(PositionFilter, request.query_params)
+        position = self.query(request)
         events = events_of(run_get(run_id)).filter(id__gt=position["after"])[: position["limit"]]
         return Response({"events": [event_json(event) for event in events]})
 
@@ -79,10 +81,11 @@ class RunLogView(ApiView):
     """GET reads a run's log, oldest line first."""
 
     scopes = {"GET": READ}
+    queries = {"GET": PositionFilter}
 
     def get(self, request: Request, run_id: uuid.UUID) -> Response:
         """Return up to `limit` lines after the given one."""
-        position = read_input(PositionFilter, request.query_params)
+        position = self.query(request)
         run = run_get(run_id)
         numbered = enumerate(read(run.id), start=1)
         chosen = itertools.islice(numbered, position["after"], position["after"] + position["limit"])

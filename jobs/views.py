@@ -11,21 +11,22 @@ from jobs.listing import JOB_ORDERINGS, HeldSentences, job_listed, jobs_matching
 from jobs.representations import job_json, run_json
 from jobs.run_views import runs_page
 from jobs.selectors import run_get
-from jobs.serializers import JobFilter, JobInput, NoBody
+from jobs.serializers import JobFilter, JobInput, NoBody, RunFilter
 from jobs.services import NewJob, SourceInput, job_create, job_delete, job_pause, job_resume, run_request
 from syncova_project.access.scopes import Scope
 from syncova_project.paging import PageRequest, read_page
-from syncova_project.rest import ApiView, Created, actor_of, create_once, read_input
+from syncova_project.rest import ApiView, Created, actor_of, create_once
 
 
 class JobsView(ApiView):
     """GET lists jobs by page; POST makes one (201)."""
 
     scopes = {"GET": (Scope.JOBS_READ,), "POST": (Scope.JOBS_WRITE,)}
+    bodies, queries, statuses = {"POST": JobInput}, {"GET": JobFilter}, {"POST": 201}
 
     def get(self, request: Request) -> Response:
         """Return one page of jobs."""
-        filters = read_input(JobFilter, request.query_params)
+        filters = self.query(request)
         cursor, limit, ordering = filters.pop("cursor"), filters.pop("limit"), filters.pop("ordering")
         wanted = PageRequest(JOB_ORDERINGS[ordering], filters, cursor, limit)
         page = read_page(jobs_matching(filters), wanted)
@@ -34,7 +35,7 @@ class JobsView(ApiView):
 
     def post(self, request: Request) -> Response:
         """Make a job; its next instant is computed at once."""
-        new = new_job(read_input(JobInput, request.data))
+        new = new_job(self.body(request))
 
         def create() -> Created:
             job = job_create(new, actor=actor_of(request), now=database_now())
@@ -47,6 +48,7 @@ class JobView(ApiView):
     """GET shows one job; DELETE ends it, its runs stay (D3)."""
 
     scopes = {"GET": (Scope.JOBS_READ,), "DELETE": (Scope.JOBS_WRITE,)}
+    statuses = {"DELETE": 204}
 
     def get(self, request: Request, job_id: uuid.UUID) -> Response:
         """Return the job, or 404."""
@@ -62,10 +64,11 @@ class JobPauseView(ApiView):
     """POST pauses the job; repeating it changes nothing."""
 
     scopes = {"POST": (Scope.JOBS_RUN,)}
+    bodies = {"POST": NoBody}
 
     def post(self, request: Request, job_id: uuid.UUID) -> Response:
         """Return the paused job."""
-        read_input(NoBody, request.data)
+        self.body(request)
         job_pause(job_id=job_id, actor=actor_of(request), now=database_now())
         return Response(job_json(job_listed(job_id), HeldSentences()))
 
@@ -74,10 +77,11 @@ class JobResumeView(ApiView):
     """POST resumes the job; it plans from now on and does not fire at once (E3)."""
 
     scopes = {"POST": (Scope.JOBS_RUN,)}
+    bodies = {"POST": NoBody}
 
     def post(self, request: Request, job_id: uuid.UUID) -> Response:
         """Return the resumed job with its new next instant."""
-        read_input(NoBody, request.data)
+        self.body(request)
         job_resume(job_id=job_id, actor=actor_of(request), now=database_now())
         return Response(job_json(job_listed(job_id), HeldSentences()))
 
@@ -86,10 +90,11 @@ class JobRunView(ApiView):
     """POST queues a run now: 202, since nothing is backed up yet (E2)."""
 
     scopes = {"POST": (Scope.JOBS_RUN,)}
+    bodies, statuses = {"POST": NoBody}, {"POST": 202}
 
     def post(self, request: Request, job_id: uuid.UUID) -> Response:
         """Return the queued run; 409 when the job is paused or active."""
-        read_input(NoBody, request.data)
+        self.body(request)
 
         def create() -> Created:
             run = run_request(job_id=job_id, actor=actor_of(request), now=database_now())
@@ -102,11 +107,12 @@ class JobRunsView(ApiView):
     """GET lists the runs of one job, newest first."""
 
     scopes = {"GET": (Scope.JOBS_READ, Scope.RUNS_READ)}
+    queries = {"GET": RunFilter}
 
     def get(self, request: Request, job_id: uuid.UUID) -> Response:
         """Return one page of the job's runs; 404 when there is no such job."""
         job_listed(job_id)
-        return runs_page(request, {"job": job_id})
+        return runs_page(self.query(request) | {"job": job_id})
 
 
 def new_job(values: dict[str, Any]) -> NewJob:

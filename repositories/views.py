@@ -10,23 +10,24 @@ from repositories.serializers import FreezeInput, RegisterInput, RepositoryFilte
 from repositories.services import repository_freeze, repository_register, repository_unfreeze
 from syncova_project import clock
 from syncova_project.access.scopes import Scope
-from syncova_project.rest import ApiView, Created, actor_of, create_once, read_input
+from syncova_project.rest import ApiView, Created, actor_of, create_once
 
 
 class RepositoriesView(ApiView):
     """GET lists all repositories, without pages: an installation has a handful. POST registers one (202)."""
 
     scopes = {"GET": (Scope.REPOSITORIES_READ,), "POST": (Scope.REPOSITORIES_WRITE,)}
+    bodies, queries, statuses = {"POST": RegisterInput}, {"GET": RepositoryFilter}, {"POST": 202}
 
     def get(self, request: Request) -> Response:
         """Return every repository, also those that take no backups, with the reason."""
-        search = read_input(RepositoryFilter, request.query_params).get("search", "")
+        search = self.query(request).get("search", "")
         found = repositories_visible().filter(name__icontains=search)
         return Response({"repositories": [repository_json(repository) for repository in found]})
 
     def post(self, request: Request) -> Response:
         """Register a repository; a worker of its group opens it, and its state then says how that went."""
-        values = read_input(RegisterInput, request.data)
+        values = self.body(request)
         password = values.pop("password").encode()
 
         def create() -> Created:
@@ -40,10 +41,11 @@ class RepositoryFreezeView(ApiView):
     """POST freezes a repository: nothing new starts on it, what runs goes on (G1)."""
 
     scopes = {"POST": (Scope.REPOSITORIES_WRITE,)}
+    bodies = {"POST": FreezeInput}
 
     def post(self, request: Request, repository_id: uuid.UUID) -> Response:
         """Return the frozen repository; the same reason twice is one freeze."""
-        reason = read_input(FreezeInput, request.data)["reason"]
+        reason = self.body(request)["reason"]
         repository_freeze(repository_id=repository_id, reason=reason, actor=actor_of(request), now=clock.now())
         return Response(repository_json(repository_get(repository_id)))
 
@@ -52,10 +54,11 @@ class RepositoryUnfreezeView(ApiView):
     """POST clears every open freeze (G1, G5); repeating it is harmless."""
 
     scopes = {"POST": (Scope.REPOSITORIES_WRITE,)}
+    bodies = {"POST": UnfreezeInput}
 
     def post(self, request: Request, repository_id: uuid.UUID) -> Response:
         """Return the repository as it is then."""
-        wanted = read_input(UnfreezeInput, request.data)
+        wanted = self.body(request)
         repository_unfreeze(repository_id=repository_id, actor=actor_of(request), now=clock.now(), **wanted)
         return Response(repository_json(repository_get(repository_id)))
 

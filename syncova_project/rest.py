@@ -23,7 +23,10 @@ from syncova_project.access.authentication import BearerAuthentication, Principa
 from syncova_project.access.idempotency import KeyedRequest, answer_once
 from syncova_project.access.permissions import HasScope
 from syncova_project.access.scopes import Scope
+from syncova_project.api_schema import ApiSchema
 from syncova_project.error_shape import FORBIDDEN, MALFORMED, NOT_FOUND, ErrorAnswer, answer_to, internal
+
+Reader = type[serializers.Serializer[Any]]
 
 
 class BoundedJSONParser(JSONParser):
@@ -38,20 +41,34 @@ class BoundedJSONParser(JSONParser):
 
 
 class ApiView(APIView):
-    """A view of the API; `scopes` names, per method, the rights of which one is needed (none: nobody gets in)."""
+    """A view of the API, told per method: `scopes` are the rights of which one is needed (none: nobody gets in),
+    `bodies` and `queries` are what it reads, `statuses` what it answers when that is not 200.
+    """
 
+    schema = ApiSchema()
     authentication_classes = [BearerAuthentication]
     permission_classes = [HasScope]
     parser_classes = [BoundedJSONParser]
     renderer_classes = [JSONRenderer]
     throttle_classes = []
     scopes: ClassVar[Mapping[str, tuple[Scope, ...]]] = {}
+    bodies: ClassVar[Mapping[str, Reader]] = {}
+    queries: ClassVar[Mapping[str, Reader]] = {}
+    statuses: ClassVar[Mapping[str, int]] = {}
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Check who asks; keep the raw body of a request with a key, which is part of what the key stands for."""
         super().initial(request, *args, **kwargs)
         if "Idempotency-Key" in request.headers:
             _ = request._request.body
+
+    def body(self, request: Request) -> dict[str, Any]:
+        """Return the validated body; raises the validation error that names its fields."""
+        return read_input(self.bodies[str(request.method)], request.data)
+
+    def query(self, request: Request) -> dict[str, Any]:
+        """Return the validated query parameters; unknown ones are refused."""
+        return read_input(self.queries["GET"], request.query_params)
 
     def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response]:
         """Return the one handler, whatever the settings say."""
@@ -123,7 +140,7 @@ def actor_of(request: Request) -> str:
     return principal.actor
 
 
-def read_input(serializer: type[serializers.Serializer[Any]], data: Any) -> dict[str, Any]:
+def read_input(serializer: Reader, data: Any) -> dict[str, Any]:
     """Return the validated values of a body or of query parameters, or raise the validation error."""
     reader = serializer(data=data)
     reader.is_valid(raise_exception=True)

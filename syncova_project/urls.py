@@ -2,6 +2,7 @@
 
 from django.contrib import admin
 from django.urls import include, path
+from drf_spectacular.views import SpectacularJSONAPIView
 
 from syncova_project import health
 
@@ -14,6 +15,7 @@ urlpatterns = [
     path("health/live", health.live, name="health-live"),
     path("health/ready", health.ready, name="health-ready"),
     path("admin/", admin.site.urls),
+    path("api/v1/schema", SpectacularJSONAPIView.as_view(), name="schema"),
     path("api/v1/", include("repositories.urls")),
     path("api/v1/", include("jobs.urls")),
 ]

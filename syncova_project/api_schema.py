@@ -1,0 +1,76 @@
+"""The API's OpenAPI description, made from what the views themselves read: rights, bodies, query parameters.
+
+Owns how a view is described. An answer's form is an object here; its fields are told by the serializing modules.
+"""
+
+import re
+from typing import Any
+
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiResponse
+from rest_framework import serializers
+
+VERSION_PREFIX = "/api/v1/"
+
+
+class ErrorDescription(serializers.Serializer[Any]):
+    """What went wrong: a stable code, a sentence, the next step, and values to act on."""
+
+    code = serializers.CharField()
+    message = serializers.CharField()
+    hint = serializers.CharField(allow_blank=True)
+    details = serializers.DictField()
+
+
+class ErrorBody(serializers.Serializer[Any]):
+    """The one shape of every error."""
+
+    error = ErrorDescription()
+
+
+class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    """Tokens in the Authorization header."""
+
+    target_class = "syncova_project.access.authentication.BearerAuthentication"
+    name = "token"
+
+    def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, Any]:
+        """Return the scheme's description."""
+        return {"type": "http", "scheme": "bearer", "description": "An API token: syncova_…"}
+
+
+class ApiSchema(AutoSchema):
+    """Describes an ApiView by its `scopes`, `bodies`, `queries` and `statuses`."""
+
+    @property
+    def _described(self) -> Any:
+        """The ApiView that is described; its class imports this module, so its type cannot be named here."""
+        return self.view
+
+    def get_operation_id(self) -> str:
+        """Return the method and the address, so that no two operations share a name."""
+        words = re.findall(r"[a-z_]+", self.path.removeprefix(VERSION_PREFIX))
+        return "_".join([self.method.lower(), *words])
+
+    def get_description(self) -> str:  # type: ignore[override]
+        """Return the view's sentence, the method's, and the right that is needed."""
+        scopes = " or ".join(self._described.scopes.get(self.method, ()))
+        own = getattr(self.view, self.method.lower()).__doc__ or ""
+        return f"{(self.view.__doc__ or '').strip()}\n\n{own.strip()}\n\nNeeds {scopes}."
+
+    def get_override_parameters(self) -> list[Any]:
+        """Return the query parameters that the view reads."""
+        query = self._described.queries.get(self.method)
+        return [query] if query else []
+
+    def get_request_serializer(self) -> Any:
+        """Return the body that the view reads."""
+        return self._described.bodies.get(self.method)
+
+    def get_response_serializers(self) -> Any:
+        """Return the success of the view and the one shape of all its errors."""
+        status = self._described.statuses.get(self.method, 200)
+        success = OpenApiResponse(None if status == 204 else OpenApiTypes.OBJECT, description="Done.")
+        return {str(status): success, "default": OpenApiResponse(ErrorBody, description="Refused or failed.")}
