@@ -13,9 +13,9 @@ def trial(tmp_path: Path) -> Trial:
     return make(tmp_path)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Trial:
-    """Return a clone whose base layer is installed; the module's tests share it and leave it as it is."""
+    """Return a clone whose every layer is installed; tests share it and leave it as it is."""
     shared = make(tmp_path_factory.mktemp("installed"))
-    shared.told("manage")
+    shared.told("bench")
     return shared

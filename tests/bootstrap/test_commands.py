@@ -69,9 +69,9 @@ def test_the_programs_of_the_commands_exist() -> None:
         assert name == "pytest" or any(each.is_file() for each in inside), command.name
 
 
-def test_tests_run_in_the_clone_and_know_no_server_of_the_environment(trial: Trial, tmp_path: Path) -> None:
+def test_tests_run_in_the_clone_and_know_no_server_of_the_environment(installed: Trial, tmp_path: Path) -> None:
     """Design, section 4: `test` never touches servers that the environment names."""
-    told = trial.told(
+    told = installed.told(
         "bench",
         cwd=tmp_path,
         SYNCOVA_DATABASE_URL="postgresql://real/production",
@@ -83,9 +83,9 @@ def test_tests_run_in_the_clone_and_know_no_server_of_the_environment(trial: Tri
     variables = told["environment"]
     names = {name for name in variables if name.startswith(("SYNCOVA_", "DJANGO_"))}
     assert names == {"SYNCOVA_SERVICE_USER"}
-    assert told["cwd"] == str(trial.clone)
+    assert told["cwd"] == str(installed.clone)
     for name in ("TMPDIR", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
-        assert variables[name].startswith(f"{trial.clone}/.syncova-test/")
+        assert variables[name].startswith(f"{installed.clone}/.syncova-test/")
 
 
 def test_directories_of_killed_test_runs_are_removed(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_directories_of_killed_test_runs_are_removed(tmp_path: Path) -> None:
     assert {each.name for each in place.iterdir()} == {f"t{os.getppid()}", "tmp", "tx"}
 
 
-def test_the_product_is_not_run_in_that_sandbox(trial: Trial) -> None:
-    told = trial.told("manage", SYNCOVA_DATABASE_URL="postgresql://mine", TMPDIR="/var/tmp")
+def test_the_product_is_not_run_in_that_sandbox(installed: Trial) -> None:
+    told = installed.told("manage", SYNCOVA_DATABASE_URL="postgresql://mine", TMPDIR="/var/tmp")
     assert told["environment"]["SYNCOVA_DATABASE_URL"] == "postgresql://mine"
     assert told["environment"]["TMPDIR"] == "/var/tmp"

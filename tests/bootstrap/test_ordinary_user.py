@@ -38,15 +38,11 @@ def home(tmp_path: Path) -> Iterator[Trial]:
         shutil.rmtree(place)
 
 
-def test_a_private_home_is_enough(home: Trial) -> None:
+def test_a_private_home_is_enough_and_later_starts_need_no_write_access(home: Trial) -> None:
     """1.17: a clone in a 0700 home."""
     told = home.told("manage", PATH=SYSTEM_PATH)
     assert told["packages"] == ["pip", "trial-base"]
     assert (home.clone / ".venv").stat().st_uid == (os.geteuid() or NOBODY)
-
-
-def test_an_installed_clone_needs_no_write_access(home: Trial) -> None:
-    home.told("manage", PATH=SYSTEM_PATH)
     home.clone.chmod(0o555)
     try:
         assert home.told("manage", PATH=SYSTEM_PATH)["packages"] == ["pip", "trial-base"]
