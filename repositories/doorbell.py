@@ -23,4 +23,4 @@ def ring_inspection(*, repository_id: uuid.UUID, group: str) -> None:
 
 def request_pass() -> None:
     """Ask the scheduler for a pass once the present transaction has committed: what waited may start now."""
-    import_string(settings.SYNCOVA_REQUEST_PASS)()
+    import_string(settings.SYNCOVA_LOOK_AGAIN)()

@@ -38,7 +38,7 @@ SYNCOVA_GLOBAL_LIMIT = ENVIRONMENT.integer("SYNCOVA_GLOBAL_LIMIT")
 SYNCOVA_DOORBELL = "workers.doorbell.ring"
 SYNCOVA_WAKE = "workers.doorbell.wake"
 SYNCOVA_INSPECT = "workers.doorbell.inspect"
-SYNCOVA_REQUEST_PASS = "jobs.doorbell.request_pass"
+SYNCOVA_LOOK_AGAIN = "jobs.doorbell.request_pass"
 
 # Worker
 SYNCOVA_EXECUTOR = ENVIRONMENT.text("SYNCOVA_EXECUTOR") or ""
