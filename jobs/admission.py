@@ -47,7 +47,7 @@ def admit_waiting(*, now: dt.datetime) -> Admitted:
         candidates = waiting_candidates(now)
         if not candidates:
             return Admitted()
-        passed, held = _choose(candidates, count_occupancy(now=now), now)
+        passed, held = choose(candidates, count_occupancy(now=now), now)
         rings = _admit_all(passed, now)
         # Last, since it locks runs: whoever locks a job after a run deadlocks with those who do it in order.
         _write_held(held, now)
@@ -62,10 +62,13 @@ def _become_admitter() -> bool:
     return bool(row[0])
 
 
-def _choose(
+def choose(
     candidates: Sequence[Candidate], occupancy: Occupancy, now: dt.datetime
 ) -> tuple[list[Candidate], list[tuple[Candidate, Held]]]:
-    """Pass through the queue once, in order; a held run never stops those behind it."""
+    """Pass through the queue once, in order; a held run never stops those behind it.
+
+    Reads no row; `occupancy` fills up with what passes.
+    """
     passed: list[Candidate] = []
     held: list[tuple[Candidate, Held]] = []
     for candidate in candidates:

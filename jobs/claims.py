@@ -12,7 +12,8 @@ from typing import Any, Final
 from django.db import DataError, IntegrityError, connection, transaction
 
 from jobs import calendar, decisions, transitions
-from jobs.models import Run, Schedule, ScheduleDecision, ScheduleEvent
+from jobs.flags import flag_schedule
+from jobs.models import Run, Schedule, ScheduleDecision
 from jobs.states import ACTIVE_STATES, DecisionOutcome, RunKind, ScheduleState, Trigger
 from jobs.successors import NewRun
 from syncova_project.errors import SyncovaError
@@ -94,7 +95,7 @@ def _plan_all(due: Sequence[Schedule], now: dt.datetime) -> tuple[list[Step], Cl
         try:
             steps.append(_step(schedule, now))
         except POISON as error:
-            _flag(schedule, error, now)
+            flag_schedule(schedule, error, now=now)
             flagged += 1
     return steps, Claimed(flagged=flagged)
 
@@ -133,7 +134,7 @@ def _write_alone(step: Step, now: dt.datetime) -> Claimed:
         with transaction.atomic():
             return _write([step], now)
     except POISON as error:
-        _flag(step.schedule, error, now)
+        flag_schedule(step.schedule, error, now=now)
         return Claimed(flagged=1)
 
 
@@ -169,11 +170,3 @@ def _coalesced(step: Step, now: dt.datetime) -> ScheduleDecision | None:
     active = Run.objects.filter(job_id=schedule.job_id, state__in=ACTIVE_STATES).first()
     told: dict[str, Any] = {"run_id": active.id, "held_code": active.held_code} if active else {}
     return decisions.range_row(schedule, span, DecisionOutcome.COALESCED, "job_active", now=now, **told)
-
-
-def _flag(schedule: Schedule, error: Exception, now: dt.datetime) -> None:
-    told = {"error": type(error).__name__, "message": str(error)[:500].replace("\0", "")}
-    Schedule.objects.filter(id=schedule.id).update(
-        state=ScheduleState.FLAGGED, state_code="unplannable", state_parameters=told
-    )
-    ScheduleEvent.objects.create(schedule=schedule, at=now, code="flagged", parameters=told)

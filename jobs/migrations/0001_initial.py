@@ -58,7 +58,10 @@ class Migration(migrations.Migration):
                 (
                     "repository",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="jobs", to="repositories.repository"
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="jobs",
+                        to="repositories.repository",
                     ),
                 ),
             ],
@@ -78,7 +81,10 @@ class Migration(migrations.Migration):
                 (
                     "job",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="revisions", to="jobs.job"
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="revisions",
+                        to="jobs.job",
                     ),
                 ),
             ],
@@ -234,6 +240,7 @@ class Migration(migrations.Migration):
                     "job",
                     models.ForeignKey(
                         blank=True,
+                        db_index=False,
                         null=True,
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="runs",
@@ -253,13 +260,17 @@ class Migration(migrations.Migration):
                 (
                     "repository",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="runs", to="repositories.repository"
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="runs",
+                        to="repositories.repository",
                     ),
                 ),
                 (
                     "revision",
                     models.ForeignKey(
                         blank=True,
+                        db_index=False,
                         null=True,
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="runs",
@@ -296,7 +307,10 @@ class Migration(migrations.Migration):
                 (
                     "run",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="events", to="jobs.run"
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="events",
+                        to="jobs.run",
                     ),
                 ),
             ],
@@ -316,7 +330,10 @@ class Migration(migrations.Migration):
                 (
                     "run",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="log_chunks", to="jobs.run"
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="log_chunks",
+                        to="jobs.run",
                     ),
                 ),
             ],
@@ -356,7 +373,9 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="run",
             name="runner",
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name="runs", to="jobs.runner"),
+            field=models.ForeignKey(
+                db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name="runs", to="jobs.runner"
+            ),
         ),
         migrations.AddField(
             model_name="job",
@@ -460,7 +479,10 @@ class Migration(migrations.Migration):
                 (
                     "schedule",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="decisions", to="jobs.schedule"
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="decisions",
+                        to="jobs.schedule",
                     ),
                 ),
             ],
@@ -480,7 +502,10 @@ class Migration(migrations.Migration):
                 (
                     "schedule",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="events", to="jobs.schedule"
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="events",
+                        to="jobs.schedule",
                     ),
                 ),
             ],
@@ -516,7 +541,10 @@ class Migration(migrations.Migration):
                 (
                     "runner",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="sources", to="jobs.runner"
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="sources",
+                        to="jobs.runner",
                     ),
                 ),
             ],
@@ -534,7 +562,10 @@ class Migration(migrations.Migration):
                 (
                     "job",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="job_sources", to="jobs.job"
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="job_sources",
+                        to="jobs.job",
                     ),
                 ),
                 (
@@ -619,13 +650,19 @@ class Migration(migrations.Migration):
                 (
                     "run",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="task_runs", to="jobs.run"
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="task_runs",
+                        to="jobs.run",
                     ),
                 ),
                 (
                     "source",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="task_runs", to="jobs.source"
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="task_runs",
+                        to="jobs.source",
                     ),
                 ),
             ],
@@ -695,7 +732,10 @@ class Migration(migrations.Migration):
                 (
                     "runner",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="processes", to="jobs.runner"
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="processes",
+                        to="jobs.runner",
                     ),
                 ),
             ],
@@ -713,7 +753,10 @@ class Migration(migrations.Migration):
                 (
                     "job",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="dependencies", to="jobs.job"
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="dependencies",
+                        to="jobs.job",
                     ),
                 ),
                 (

@@ -12,7 +12,7 @@ from jobs.models.job import Job
 class JobDependency(models.Model):
     """`job` starts only after the last finished run of `predecessor` succeeded."""
 
-    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="dependencies")
+    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="dependencies", db_index=False)
     predecessor = models.ForeignKey(Job, on_delete=models.PROTECT, related_name="dependents")
     created_at = models.DateTimeField()
 

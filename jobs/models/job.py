@@ -20,7 +20,7 @@ class Job(models.Model):
 
     id = models.UUIDField(primary_key=True, editable=False)
     name = models.TextField()
-    repository = models.ForeignKey(Repository, on_delete=models.PROTECT, related_name="jobs")
+    repository = models.ForeignKey(Repository, on_delete=models.PROTECT, related_name="jobs", db_index=False)
     runner = models.ForeignKey(Runner, on_delete=models.PROTECT, related_name="jobs")
     priority = models.TextField(choices=Priority.choices, default=Priority.NORMAL)
     # Bytes per second on reading the sources (C7).

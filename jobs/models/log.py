@@ -19,7 +19,7 @@ models.BinaryField.register_lookup(Length)
 class RunLogChunk(models.Model):
     """Some lines of one run's log, compressed; `sequence` counts from 0 in the order of writing."""
 
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="log_chunks")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="log_chunks", db_index=False)
     sequence = models.PositiveIntegerField()
     data = models.BinaryField()
     lines = models.PositiveIntegerField()

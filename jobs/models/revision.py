@@ -12,7 +12,7 @@ from jobs.models.job import Job
 class JobRevision(models.Model):
     """What a job was from `created_at` until the next number; jobs.revisions writes and reads `snapshot`."""
 
-    job = models.ForeignKey(Job, on_delete=models.PROTECT, related_name="revisions")
+    job = models.ForeignKey(Job, on_delete=models.PROTECT, related_name="revisions", db_index=False)
     number = models.PositiveIntegerField()
     snapshot = models.JSONField()
     created_at = models.DateTimeField()

@@ -27,11 +27,14 @@ class Run(models.Model):
 
     id = models.UUIDField(primary_key=True, editable=False)
     kind = models.TextField(choices=RunKind.choices)
-    job = models.ForeignKey(Job, on_delete=models.PROTECT, null=True, blank=True, related_name="runs")
-    repository = models.ForeignKey(Repository, on_delete=models.PROTECT, related_name="runs")
-    runner = models.ForeignKey(Runner, on_delete=models.PROTECT, related_name="runs")
+    # The indexes below begin with job and repository; the other keys are never searched by in history.
+    job = models.ForeignKey(Job, on_delete=models.PROTECT, null=True, blank=True, related_name="runs", db_index=False)
+    repository = models.ForeignKey(Repository, on_delete=models.PROTECT, related_name="runs", db_index=False)
+    runner = models.ForeignKey(Runner, on_delete=models.PROTECT, related_name="runs", db_index=False)
     schedule = models.ForeignKey(Schedule, on_delete=models.PROTECT, null=True, blank=True, related_name="runs")
-    revision = models.ForeignKey(JobRevision, on_delete=models.PROTECT, null=True, blank=True, related_name="runs")
+    revision = models.ForeignKey(
+        JobRevision, on_delete=models.PROTECT, null=True, blank=True, related_name="runs", db_index=False
+    )
     # What a run without a job was asked to do (restore target, check depth); never a secret.
     parameters = models.JSONField(default=dict, blank=True)
     priority = models.TextField(choices=Priority.choices, default=Priority.NORMAL)

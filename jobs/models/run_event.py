@@ -12,7 +12,7 @@ from jobs.models.run import Run
 class RunEvent(models.Model):
     """One move of a run, or one thing that was asked of it; a trigger refuses any change."""
 
-    run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="events")
+    run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="events", db_index=False)
     at = models.DateTimeField()
     code = models.TextField()
     from_state = models.TextField(blank=True, default="")

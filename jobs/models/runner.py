@@ -44,7 +44,7 @@ class WorkerProcess(models.Model):
     """One process that takes runs of a runner; its main process renews `last_seen` every 10 s."""
 
     id = models.UUIDField(primary_key=True, editable=False)
-    runner = models.ForeignKey(Runner, on_delete=models.CASCADE, related_name="processes")
+    runner = models.ForeignKey(Runner, on_delete=models.CASCADE, related_name="processes", db_index=False)
     host = models.TextField()
     process_id = models.PositiveIntegerField()
     slots = models.PositiveIntegerField()

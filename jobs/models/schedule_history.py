@@ -14,7 +14,7 @@ from jobs.states import DecisionOutcome
 class ScheduleEvent(models.Model):
     """One change of a schedule: created, flagged, recomputed, resumed, deleted."""
 
-    schedule = models.ForeignKey(Schedule, on_delete=models.CASCADE, related_name="events")
+    schedule = models.ForeignKey(Schedule, on_delete=models.CASCADE, related_name="events", db_index=False)
     at = models.DateTimeField()
     code = models.TextField()
     parameters = models.JSONField(default=dict)
@@ -33,7 +33,7 @@ class ScheduleEvent(models.Model):
 class ScheduleDecision(models.Model):
     """What became of `count` planned instants from `first_at` to `last_at`, both included."""
 
-    schedule = models.ForeignKey(Schedule, on_delete=models.CASCADE, related_name="decisions")
+    schedule = models.ForeignKey(Schedule, on_delete=models.CASCADE, related_name="decisions", db_index=False)
     first_at = models.DateTimeField()
     last_at = models.DateTimeField()
     count = models.BigIntegerField()

@@ -18,7 +18,7 @@ class Source(models.Model):
     """One thing on one runner that jobs back up."""
 
     id = models.UUIDField(primary_key=True, editable=False)
-    runner = models.ForeignKey(Runner, on_delete=models.PROTECT, related_name="sources")
+    runner = models.ForeignKey(Runner, on_delete=models.PROTECT, related_name="sources", db_index=False)
     type = models.TextField(choices=SourceType.choices)
     normalised_id = models.BinaryField()
     shown = models.TextField()
@@ -46,7 +46,7 @@ class Source(models.Model):
 class JobSource(models.Model):
     """A source's place in a job, with the job's exclude rules for it."""
 
-    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="job_sources")
+    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="job_sources", db_index=False)
     source = models.ForeignKey(Source, on_delete=models.PROTECT, related_name="job_sources")
     position = models.PositiveIntegerField()
     excludes = models.JSONField(default=list)

@@ -69,8 +69,8 @@ class TaskRun(models.Model):
     """One source of one run, with its figures; `problems` holds the first hundred, the manifest holds all."""
 
     id = models.UUIDField(primary_key=True, editable=False)
-    run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="task_runs")
-    source = models.ForeignKey(Source, on_delete=models.PROTECT, related_name="task_runs")
+    run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="task_runs", db_index=False)
+    source = models.ForeignKey(Source, on_delete=models.PROTECT, related_name="task_runs", db_index=False)
     position = models.PositiveIntegerField()
     state = models.TextField(choices=TaskState.choices, default=TaskState.PENDING)
     started_at = models.DateTimeField(null=True, blank=True)

@@ -12,12 +12,13 @@ from django.db import IntegrityError, transaction
 from jobs import calendar, decisions, transitions
 from jobs.doorbell import request_pass
 from jobs.errors import JobNameTakenError, JobNeededError, JobNotFoundError, RepositoryNotReadyError
+from jobs.flags import plan_or_flag
 from jobs.identifiers import new_id
 from jobs.models import Job, JobDependency, JobSource, Run, Schedule, ScheduleEvent
 from jobs.revisions import write_revision
 from jobs.services.new_job import NewJob, check_policy, checked_name, checked_sources, parsed_schedules
 from jobs.services.runners import group_runner, source_rows
-from jobs.states import CancelOrigin, DecisionOutcome, RunState, ScheduleState
+from jobs.states import CancelOrigin, DecisionOutcome, RunState
 from repositories.models import Repository
 from repositories.selectors import accepts_backups
 from syncova_project.access.services import audit_record
@@ -165,9 +166,9 @@ def _lock_schedules(job: Job) -> list[Schedule]:
 
 def _plan_anew(schedule: Schedule, now: dt.datetime) -> None:
     """Write what the pause swallowed and plan from now; an interval's grid begins anew."""
-    if schedule.state != ScheduleState.ACTIVE:
+    plan = plan_or_flag(schedule, now=now)
+    if plan is None:
         return
-    plan = calendar.parse(schedule.definition, anchor=schedule.anchor)
     decisions.decide_due(schedule, plan, DecisionOutcome.PAUSED, "job_paused", now=now)
     renewed = calendar.parse(schedule.definition, anchor=now)
     following = renewed.next_after(now)
@@ -179,8 +180,8 @@ def _plan_anew(schedule: Schedule, now: dt.datetime) -> None:
 
 
 def _end_schedule(schedule: Schedule, now: dt.datetime) -> None:
-    if schedule.state == ScheduleState.ACTIVE:
-        plan = calendar.parse(schedule.definition, anchor=schedule.anchor)
+    plan = plan_or_flag(schedule, now=now)
+    if plan is not None:
         decisions.decide_due(schedule, plan, DecisionOutcome.SKIPPED, "job_deleted", now=now)
 
 

@@ -186,6 +186,19 @@ def test_resuming_begins_an_intervals_grid_anew() -> None:
     assert (schedule.anchor, schedule.next_at) == (later, later + dt.timedelta(hours=1))
 
 
+def test_a_job_whose_schedule_cannot_be_planned_is_resumed_and_deleted_all_the_same() -> None:
+    """5.6: one bad zone is flagged and stops nothing else."""
+    bad = make_schedule(definition={"type": "daily", "time": "02:00", "time_zone": "Europe/Atlantis"})
+    good = make_schedule(bad.job)
+    job_pause(job_id=bad.job_id, actor="alice", now=NOW)
+    job_resume(job_id=bad.job_id, actor="alice", now=NOW + DAY)
+    bad.refresh_from_db()
+    good.refresh_from_db()
+    assert (bad.state, good.next_at) == ("flagged", NOW + 2 * DAY)
+    worse = make_schedule(definition={"type": "daily"})
+    assert job_delete(job_id=worse.job_id, actor="alice", now=NOW).deleted_at == NOW
+
+
 def test_resuming_what_is_not_paused_changes_nothing() -> None:
     schedule = make_schedule(definition={"type": "interval", "every_seconds": 3600})
     before = (schedule.anchor, schedule.next_at)
