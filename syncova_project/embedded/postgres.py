@@ -36,7 +36,8 @@ unix_socket_permissions = 0700
 password_encryption = 'scram-sha-256'
 max_connections = {connections}
 shared_buffers = '128MB'
-dynamic_shared_memory_type = '{shared_memory}'
+# In the cluster, not in /dev/shm, where a killed server would leave it.
+dynamic_shared_memory_type = 'mmap'
 huge_pages = off
 timezone = 'UTC'
 log_timezone = 'UTC'
@@ -98,7 +99,6 @@ def prepare(layout: Layout, account: Account, bin_directory: Path, extra: str = 
     content = _CONFIGURATION.format(
         sockets=str(layout.sockets).replace("'", "''"),
         connections=100,
-        shared_memory="posix" if Path("/dev/shm").is_dir() else "mmap",  # noqa: S108 - a memory device, no file of ours
         extra=extra,
     )
     write_private(layout.postgres / "postgresql.conf", content, account)
