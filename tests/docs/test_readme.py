@@ -47,7 +47,12 @@ def home(session_directory: Path) -> Iterator[Path]:
     shim.chmod(0o755)
     yield home
     type_in(home, "./syncova down")
-    subprocess.run(["rm", "-rf", str(home)], check=True)
+    subprocess.run(["rm", "-rf", str(home), str(data_of(home))], check=True)
+
+
+def data_of(home: Path) -> Path:
+    """Return the data directory of this user's stack."""
+    return home.parent / "up"
 
 
 def type_in(home: Path, commands: str) -> "subprocess.CompletedProcess[str]":
@@ -57,7 +62,7 @@ def type_in(home: Path, commands: str) -> "subprocess.CompletedProcess[str]":
         "HOME": str(home),
         "LANG": "C.UTF-8",
         "PYTHONPATH": str(CLONE),
-        "SYNCOVA_DATA_DIR": str(home.parent / "up"),
+        "SYNCOVA_DATA_DIR": str(data_of(home)),
     }
     return subprocess.run(
         ["bash", "-euo", "pipefail", "-c", commands],
