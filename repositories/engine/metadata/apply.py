@@ -7,6 +7,7 @@ reported by class and never stops anything.
 
 import contextlib
 import enum
+import errno
 import os
 import stat
 from collections.abc import Callable, Sequence
@@ -51,7 +52,8 @@ def apply_to_descriptor(descriptor: int, wanted: Attributes, report: ReportAttri
     _attempt(lambda: os.chmod(descriptor, _mode(wanted, report, owned=owned)), AttributeClass.MODE, report)
     _set_xattrs(descriptor, wanted.xattrs, report)
     times = (wanted.mtime_ns, wanted.mtime_ns)
-    _attempt(lambda: os.utime(descriptor, ns=times), AttributeClass.TIMES, report)
+    _attempt(lambda: os.utime(descriptor, ns=times), None, report)
+    _require_time(os.fstat(descriptor), wanted, report)
 
 
 def apply_to_link(directory: int, name: bytes, wanted: Attributes, report: ReportAttribute) -> None:
@@ -110,7 +112,14 @@ def remove_inherited_acls(target: int | bytes) -> None:
 
 def _set_times_at(directory: int, name: bytes, wanted: Attributes, report: ReportAttribute) -> None:
     times = (wanted.mtime_ns, wanted.mtime_ns)
-    _attempt(lambda: os.utime(name, ns=times, dir_fd=directory, follow_symlinks=False), AttributeClass.TIMES, report)
+    _attempt(lambda: os.utime(name, ns=times, dir_fd=directory, follow_symlinks=False), None, report)
+    _require_time(os.stat(name, dir_fd=directory, follow_symlinks=False), wanted, report)
+
+
+def _require_time(status: os.stat_result, wanted: Attributes, report: ReportAttribute) -> None:
+    """Report a time that was cut: file systems do that without a word when it is too far or too fine for them."""
+    if status.st_mtime_ns != wanted.mtime_ns:
+        report(AttributeClass.TIMES, OSError(errno.ERANGE, "the file system holds another time than was set"))
 
 
 def chmod_unopened(directory: int, name: bytes, mode: int) -> None:
@@ -126,6 +135,8 @@ def chmod_unopened(directory: int, name: bytes, mode: int) -> None:
 def _attempt(call: Callable[[], object], kind: AttributeClass | None, report: ReportAttribute) -> None:
     try:
         call()
-    except (OSError, OverflowError) as error:
+    except OverflowError:
+        return  # a time that no system call takes: reported when it is compared
+    except OSError as error:
         if kind is not None:
-            report(kind, error if isinstance(error, OSError) else OSError(75, "time out of range"))
+            report(kind, error)

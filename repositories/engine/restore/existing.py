@@ -61,7 +61,12 @@ class Policy:
             return True
         if status.st_size != entry.size or not same_attributes(entry, status):
             return False
-        return self._overwrite is not Overwrite.NEVER or holds_content(self._source, self._hash, directory, entry)
+        if self._overwrite is not Overwrite.NEVER:
+            return True
+        try:
+            return holds_content(self._source, self._hash, directory, entry)
+        except PermissionError:
+            return True  # its own mode closes it to us; all that can be compared is the same
 
 
 def same_attributes(entry: Entry, status: os.stat_result) -> bool:
@@ -77,6 +82,8 @@ def same_attributes(entry: Entry, status: os.stat_result) -> bool:
 
 def holds_content(source: AnyChunks, chunk_hash: ChunkHash, directory: int, entry: Entry) -> bool:
     """Return whether a regular file holds exactly what the backup does, by chunk ids. Raises OSError."""
+    if not entry.size:
+        return os.stat(entry.name, dir_fd=directory, follow_symlinks=False).st_size == 0
     descriptor, status = open_regular(entry.name, directory)
     try:
         if status.st_size != entry.size:

@@ -56,6 +56,11 @@ class Tally:
         with self._lock:
             self._counts["verified"] += 1
 
+    def unverified(self) -> None:
+        """A restored file may not be read by us, by its own mode."""
+        with self._lock:
+            self._warnings["unverified"] += 1
+
     def kept(self, path: bytes) -> None:
         """An object was there already, differs, and stays."""
         self._note("kept", path)

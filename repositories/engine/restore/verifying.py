@@ -5,7 +5,7 @@ Owns the comparison only; it writes nothing.
 
 from collections.abc import Iterable
 
-from repositories.engine.manifest.entries import EntryType
+from repositories.engine.manifest.entries import Entry, EntryType
 from repositories.engine.manifest.order import join
 from repositories.engine.restore.chunks import AnyChunks
 from repositories.engine.restore.existing import holds_content
@@ -23,23 +23,37 @@ def verify(
     tally: Tally,
     pulse: RestorePulse,
 ) -> None:
-    """Compare each file that should be there now; what differs is counted as damaged."""
-    source, chunk_hash = against
+    """Compare each file that should be there now; what differs is counted as damaged.
+
+    What its own mode closes to us (an ordinary user) is one counted warning.
+    """
     for selected in selection:
         try:
             tree.go(selected.directory)
+        except PermissionError:
+            for entry, _ in selected.entries:
+                if entry.type == EntryType.FILE:
+                    tally.unverified()
+            continue
         except OSError:
             continue  # counted before
         for entry, _ in selected.entries:
             path = join(selected.directory, entry.name)
             pulse.entry(path)
-            if entry.type != EntryType.FILE or not tally.is_intact(path):
-                continue
-            try:
-                same = holds_content(source, chunk_hash, tree.descriptor, entry)
-            except OSError:
-                same = False
-            if same:
-                tally.verified()
-            else:
-                tally.damaged(path)
+            if entry.type == EntryType.FILE and tally.is_intact(path):
+                _verify_file(tree.descriptor, path, entry, against, tally)
+
+
+def _verify_file(directory: int, path: bytes, entry: Entry, against: tuple[AnyChunks, ChunkHash], tally: Tally) -> None:
+    source, chunk_hash = against
+    try:
+        same = holds_content(source, chunk_hash, directory, entry)
+    except PermissionError:
+        tally.unverified()
+        return
+    except OSError:
+        same = False
+    if same:
+        tally.verified()
+    else:
+        tally.damaged(path)

@@ -306,3 +306,18 @@ def test_verification_finds_what_was_changed_on_the_target(
     monkeypatch.setattr("repositories.engine.restore.writing.os.pwrite", corrupt)
     result = restore_latest(repository, tmp_path / "out", verify=True)
     assert (result.exit_code, result.damaged_paths, result.verified_files) == (13, [b"a"], 1)
+
+
+def test_slash_as_source_and_back(tmp_path: Path, repository: Repository) -> None:
+    """1.19: `/` is a source like any other; everything but one directory is excluded to keep this short."""
+    wanted = tmp_path / "wanted"
+    wanted.mkdir()
+    (wanted / "file").write_bytes(b"f")
+    rules: list[str] = []
+    for part in [*reversed(wanted.parents), wanted][1:]:
+        rules += [f"{part.parent.as_posix().rstrip('/')}/*", f"!{part.as_posix()}"]
+    result = back_up_tree(repository, b"/", excludes=tuple(rules))
+    assert (result.files, result.directories, result.skipped) == (1, len(wanted.parts) - 1, 0)
+    restore_latest(repository, tmp_path / "out", paths=(os.fsencode(wanted),))
+    below = tmp_path / "out" / wanted.relative_to("/")
+    assert_same(describe(wanted), describe(below))
