@@ -24,8 +24,8 @@ JOB_ORDERINGS: Final[Mapping[str, Ordering]] = {
     "-created_at": Ordering("-created_at", descending=True),
 }
 RUN_ORDERINGS: Final[Mapping[str, Ordering]] = {
-    "created_at": Ordering("created_at"),
-    "-created_at": Ordering("-created_at", descending=True),
+    "created_at": Ordering("created_at", "created_at"),
+    "-created_at": Ordering("-created_at", "created_at", descending=True),
 }
 
 

@@ -82,7 +82,9 @@ def _after(wanted: PageRequest) -> Q:
     column = wanted.ordering.column
     if not column:
         return later_id
-    return Q(**{f"{column}__{direction}": column_value}) | (Q(**{column: column_value}) & later_id)
+    # The first bound follows from the second; PostgreSQL needs it to begin at the place instead of at the index's end.
+    bound = Q(**{f"{column}__{direction}e": column_value})
+    return bound & (Q(**{f"{column}__{direction}": column_value}) | later_id)
 
 
 def _cursor_after(row: Model, wanted: PageRequest) -> str:
