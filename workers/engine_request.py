@@ -48,6 +48,12 @@ def info_request(access: RepositoryAccess) -> protocol.Request:
     return protocol.Request(operation="info", parent_pid=os.getpid(), repository=_access(access))
 
 
+def check_request(access: RepositoryAccess, *, read_data: bool) -> protocol.Request:
+    """Return the request that checks a repository."""
+    order = protocol.CheckOrder(read_data=read_data)
+    return protocol.Request(operation="check", parent_pid=os.getpid(), repository=_access(access), check=order)
+
+
 def engine_environment() -> dict[str, str]:
     """Return what the engine child sees beside its minimum."""
     found = {name: env.foreign(name) for name in _PASSED_ON}

@@ -1,20 +1,23 @@
 """Follows one engine child from its first event to its certain end: hands on events, stops it, kills it.
 
 Owns the order "asked to stop, then killed, then gone". Knows neither rows nor what an operation does, and talks to
-nothing that can hang: whoever follows must answer within its own time (a supervisor's database has its own thread).
+nothing that can hang: a supervisor's database has a thread of its own.
 """
 
 import logging
 from collections.abc import Callable
 
+from jobs.executors import ExecutionControl
 from repositories.engine.process.client import EngineProcess
 from repositories.engine.process.protocol import ErrorInfo, Event, Failed, Finished
 from syncova_project import clock
+from workers.outcome import clean
 
 # A cancel is seen within 5 s and the engine gone within 30 s (execution.md, section 3); the rest is for the records.
 GRACE_SECONDS = 18.0
 LOOK_SECONDS = 0.25
 _KILL_EVERY_SECONDS = 5.0
+_LAST_WORDS = 8000
 
 logger = logging.getLogger(__name__)
 
@@ -22,7 +25,9 @@ Handle = Callable[[Event], None]
 Stop = Callable[[], bool]
 
 
-def follow(process: EngineProcess, *, handle: Handle, stop: Stop, grace_seconds: float = GRACE_SECONDS) -> Event:
+def follow(
+    process: EngineProcess, *, handle: Handle, stop: Stop, grace_seconds: float = GRACE_SECONDS
+) -> Finished | Failed:
     """Hand every event to `handle` and return the last one (Finished or Failed) once the child is gone.
 
     When `stop` says so the child is asked to cancel, and killed after `grace_seconds`. Returns only when the process
@@ -42,6 +47,17 @@ def follow(process: EngineProcess, *, handle: Handle, stop: Stop, grace_seconds:
             process.kill()
     _see_off(process, grace_seconds if asked_at is None else 0.0)
     return last if isinstance(last, Finished | Failed) else _silent()
+
+
+def asked(control: ExecutionControl) -> bool:
+    """Tell whether somebody wants the run to end; raises what the control raises."""
+    return control.cancelled() is not None
+
+
+def log_last_words(process: EngineProcess, control: ExecutionControl) -> None:
+    """Put what a crashed engine wrote to stderr into the run's log."""
+    if process.stderr_tail:
+        control.log("error", clean(f"The engine's last words: {process.stderr_tail}", _LAST_WORDS))
 
 
 def _see_off(process: EngineProcess, grace_seconds: float) -> None:

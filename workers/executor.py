@@ -1,32 +1,34 @@
-"""The engine executor (A2, A4-A10): one run becomes one engine process that backs up every source.
+"""The engine executor (A2, A4, A5): hands each run to the operation of its kind, with what opens its repository.
 
-Owns the order: access, intention, engine, result. Its supervisor writes the run's end; the engine alone touches the
-medium. What it records about the repository and its backups is workers.backup_events' part.
+Owns access: what is refused before any engine starts. Its supervisor writes the run's end; the engine alone touches
+the medium.
 """
 
+from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Final
 
 from django.conf import settings
 
 from jobs.executors import ExecutionControl, ExecutionRequest, ExecutionResult, Failure
-from jobs.leases import LeaseLostError
 from jobs.states import FailureClass, RunKind
-from repositories.engine.process.client import EngineProcess
-from repositories.engine.process.protocol import Event, Failed
 from repositories.models import Repository
 from repositories.opening import RepositoryAccess, access_to
 from repositories.selectors import repository_get
-from repositories.services import fence_intend
 from syncova_project.errors import ConfigurationError, SyncovaError
-from workers import outcome
-from workers.backup_events import BackupEvents
+from workers.backup import back_up
+from workers.check import check
 from workers.database import until_done
-from workers.engine_request import backup_request, engine_environment
-from workers.engine_run import follow
+from workers.engine_run import asked
+
+Operation = Callable[[ExecutionRequest, ExecutionControl, Repository, RepositoryAccess], ExecutionResult]
+
+# Restores, prunes and the rest come with their features; until then they are refused by name.
+OPERATIONS: Final[Mapping[RunKind, Operation]] = {RunKind.BACKUP: back_up, RunKind.CHECK: check}
 
 
 class EngineExecutor:
-    """Executes backups by the engine. Making one without sealing keys is refused: not at 2 a.m. (A5)."""
+    """Executes runs by the engine. Making one without sealing keys is refused: not at 2 a.m. (A5)."""
 
     def __init__(self) -> None:
         if not settings.SYNCOVA_SECRET_KEYS:
@@ -36,13 +38,14 @@ class EngineExecutor:
             )
 
     def execute(self, request: ExecutionRequest, control: ExecutionControl) -> ExecutionResult:
-        """Back up every source of the run in one opening of its repository (A4).
+        """Do the run's work in one opening of its repository (A4).
 
         Raises LeaseLostError when the run is no longer this executor's; nothing is committed then.
         """
-        if request.kind is not RunKind.BACKUP:
-            return _refused(f"This version executes no runs of kind {request.kind}.")
-        row = until_done(partial(repository_get, request.repository_id), give_up=lambda: _asked(control))
+        operation = OPERATIONS.get(request.kind)
+        if operation is None:
+            return _refused("CONFIGURATION", f"This version executes no runs of kind {request.kind}.")
+        row = until_done(partial(repository_get, request.repository_id), give_up=lambda: asked(control))
         if row is None:
             return ExecutionResult(cancelled=control.cancelled())
         try:
@@ -50,48 +53,16 @@ class EngineExecutor:
         except SyncovaError as error:
             return ExecutionResult(failure=_unopened(error))
         if not access.password and not settings.SYNCOVA_ALLOW_UNENCRYPTED:
-            return _refused("The repository has no password, and SYNCOVA_ALLOW_UNENCRYPTED is not set.")
+            return _refused(
+                "ENCRYPTION_REQUIRED", "The repository has no password, and SYNCOVA_ALLOW_UNENCRYPTED is not set."
+            )
         if not access.password:
             control.log("warning", "The repository is unencrypted: it opens with the published empty password.")
-        return _back_up(request, control, row, access)
+        return operation(request, control, row, access)
 
 
-def _back_up(
-    request: ExecutionRequest, control: ExecutionControl, row: Repository, access: RepositoryAccess
-) -> ExecutionResult:
-    # Committed before the repository can hold it: what is found there later and is higher was never ours.
-    intend = partial(fence_intend, repository_id=row.id, fence=request.fence)
-    until_done(intend, give_up=lambda: _asked(control))
-    if _asked(control):
-        return ExecutionResult(cancelled=control.cancelled())
-    # Started by this thread, which outlives it: Linux kills the engine with the thread that started it.
-    with EngineProcess(backup_request(request, access), environment=engine_environment()) as process:
-        events = BackupEvents(request, control, process, access, row.fence_confirmed)
-        last = follow(process, handle=events.handle, stop=lambda: _asked(control))
-        words = process.stderr_tail
-    if words:
-        control.log("error", outcome.clean(f"The engine's last words: {words}", 8000))
-    return _result(last, events, control)
-
-
-def _result(last: Event, events: BackupEvents, control: ExecutionControl) -> ExecutionResult:
-    sources = events.results()
-    if not isinstance(last, Failed):
-        return ExecutionResult(sources=sources)
-    origin = control.cancelled()
-    if origin is not None:
-        return ExecutionResult(cancelled=origin, sources=sources)
-    if last.error.code == "LEASE_LOST":
-        raise LeaseLostError(last.error.message)
-    return ExecutionResult(failure=outcome.failure_of(last.error), sources=sources)
-
-
-def _asked(control: ExecutionControl) -> bool:
-    return control.cancelled() is not None
-
-
-def _refused(message: str) -> ExecutionResult:
-    return ExecutionResult(failure=Failure("CONFIGURATION", message, FailureClass.CONFIGURATION))
+def _refused(code: str, message: str) -> ExecutionResult:
+    return ExecutionResult(failure=Failure(code, message, FailureClass.CONFIGURATION))
 
 
 def _unopened(error: SyncovaError) -> Failure:

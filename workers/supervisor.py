@@ -80,6 +80,8 @@ def _execute(run_id: uuid.UUID, fence: int, keeper: LeaseKeeper) -> ExecutionRes
         return _failure("WORKER_LOST", f"The run was stopped: {error}.", FailureClass.TRANSIENT)
     except SyncovaError as error:
         return _failure(error.code, error.message, FailureClass.CONFIGURATION, hint=error.hint)
+    except OSError as error:
+        return _failure("ENGINE_NOT_STARTED", f"The engine could not be started: {error}", FailureClass.TRANSIENT)
     except Exception as error:
         # The process edge of a run: a defect of an executor is told as such.
         logger.exception("The executor of run %s failed", run_id)

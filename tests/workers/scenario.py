@@ -28,7 +28,7 @@ from tests.workers.harness import eventually
 PASSWORD = b"correct horse battery staple"
 CHEAP = KdfParameters(memory_kib=64, iterations=1, lanes=1)
 # Slow enough that a run of SLOW_BYTES lasts until the test has done with it.
-SLOW_RATE, SLOW_BYTES = 200_000, 30_000_000
+SLOW_RATE, SLOW_BYTES = 200_000, 12_000_000
 
 
 @dataclass(frozen=True)

@@ -204,6 +204,37 @@ def test_an_unencrypted_repository_needs_leave_and_warns_each_time(
     assert any("unencrypted" in line for line in control.lines) is allowed
 
 
+def test_a_source_outside_this_machines_roots_is_refused_at_the_run(place: Ground, settings: Any) -> None:
+    """execution.md, section 3: refused at save and at run; the other sources are backed up all the same."""
+    allowed, outside = scenario.small_tree(place.directory), scenario.small_tree(place.directory, "outside")
+    settings.SYNCOVA_SOURCE_ROOTS = [str(allowed)]
+    result = execute(request_for(place, outside, allowed))
+    refused, done = result.sources
+    assert refused.failure is not None
+    assert (refused.failure.code, refused.state) == ("SOURCE_NOT_ALLOWED", TaskState.FAILED)
+    assert done.state is TaskState.SUCCEEDED
+    settings.SYNCOVA_SOURCE_ROOTS = ["/nowhere"]
+    assert {each.state for each in execute(request_for(place, outside, allowed)).sources} == {TaskState.FAILED}
+    assert len(place.backup_ids()) == 1
+
+
+def test_a_check_reads_and_tells_damage(place: Ground) -> None:
+    execute(request_for(place, scenario.small_tree(place.directory)))
+    request = replace(request_for(place), kind=RunKind.CHECK, parameters={"read_data": True})
+    good = execute(request)
+    assert (good.failure, good.parameters["backups"], good.parameters["read_data"]) == (None, 1, True)
+    pack = next(path for path in Path(place.location, "packs").rglob("*") if path.is_file())
+    content = bytearray(pack.read_bytes())
+    content[len(content) // 2] ^= 1
+    pack.chmod(0o600)
+    pack.write_bytes(content)
+    control = Control()
+    damaged = execute(request, control)
+    assert damaged.failure is not None
+    assert damaged.failure.failure_class is FailureClass.INTEGRITY
+    assert control.lines
+
+
 def test_a_kind_that_it_does_not_know_is_refused(place: Ground) -> None:
     result = execute(replace(request_for(place), kind=RunKind.PRUNE))
     assert result.failure is not None

@@ -1,0 +1,82 @@
+"""The operation of a backup run (A4, A6): one engine process backs up every source that this machine allows.
+
+Owns the order: sources, intention, engine, result. What each event of the engine means is workers.backup_events'.
+"""
+
+import os
+from dataclasses import replace
+from functools import partial
+
+from django.conf import settings
+
+from jobs.executors import (
+    ExecutionControl,
+    ExecutionRequest,
+    ExecutionResult,
+    ExecutionSource,
+    Failure,
+    SourceResult,
+)
+from jobs.leases import LeaseLostError
+from jobs.source_paths import refusal
+from jobs.states import FailureClass
+from repositories.engine.process.client import EngineProcess
+from repositories.engine.process.protocol import Failed, Finished
+from repositories.models import Repository
+from repositories.opening import RepositoryAccess
+from repositories.services import fence_intend
+from workers import outcome
+from workers.backup_events import BackupEvents
+from workers.database import until_done
+from workers.engine_request import backup_request, engine_environment
+from workers.engine_run import asked, follow, log_last_words
+
+
+def back_up(
+    request: ExecutionRequest, control: ExecutionControl, row: Repository, access: RepositoryAccess
+) -> ExecutionResult:
+    """Back up the run's sources; those that this machine's roots exclude fail by themselves (SOURCE_NOT_ALLOWED)."""
+    refused = [result for source in request.sources if (result := _refused(source)) is not None]
+    left_out = {result.task_run_id for result in refused}
+    allowed = tuple(source for source in request.sources if source.task_run_id not in left_out)
+    if not allowed:
+        return ExecutionResult(sources=tuple(refused))
+    done = _by_engine(replace(request, sources=allowed), control, row, access)
+    return replace(done, sources=(*refused, *done.sources))
+
+
+def _by_engine(
+    request: ExecutionRequest, control: ExecutionControl, row: Repository, access: RepositoryAccess
+) -> ExecutionResult:
+    # Committed before the repository can hold it: what is found there later and is higher was never ours.
+    intend = partial(fence_intend, repository_id=row.id, fence=request.fence)
+    until_done(intend, give_up=lambda: asked(control))
+    if asked(control):
+        return ExecutionResult(cancelled=control.cancelled())
+    # Started by this thread, which outlives it: Linux kills the engine with the thread that started it.
+    with EngineProcess(backup_request(request, access), environment=engine_environment()) as process:
+        events = BackupEvents(request, control, process, access, row.fence_confirmed)
+        last = follow(process, handle=events.handle, stop=lambda: asked(control))
+        log_last_words(process, control)
+    return _result(last, events.results(), control)
+
+
+def _result(last: Finished | Failed, sources: tuple[SourceResult, ...], control: ExecutionControl) -> ExecutionResult:
+    if not isinstance(last, Failed):
+        return ExecutionResult(sources=sources)
+    origin = control.cancelled()
+    if origin is not None:
+        return ExecutionResult(cancelled=origin, sources=sources)
+    if last.error.code == "LEASE_LOST":
+        raise LeaseLostError(last.error.message)
+    return ExecutionResult(failure=outcome.failure_of(last.error), sources=sources)
+
+
+def _refused(source: ExecutionSource) -> SourceResult | None:
+    """Ask this machine's own roots: what was saved may be older than they are, or meant for another worker."""
+    roots = [os.fsencode(root) for root in settings.SYNCOVA_SOURCE_ROOTS]
+    why = refusal(source.path, roots, [os.fsencode(settings.DATA_DIR)])
+    if why is None:
+        return None
+    message = outcome.clean(f"{source.name} {why}")
+    return outcome.failed(source, Failure("SOURCE_NOT_ALLOWED", message, FailureClass.CONFIGURATION))
