@@ -13,10 +13,6 @@ HOSTS = re.compile(
 )
 ADDRESS = re.compile(r"https?://(?:[^\s/@\"']*@)?(\[[0-9a-f:]+\]|[A-Za-z0-9.-]+)")
 LEFT_OPEN = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
-LOCK_LINE = re.compile(
-    r"^(#.*|--only-binary :all:||    # via .*"
-    r"|    --hash=sha256:[0-9a-f]{64}( \\)?|[a-z0-9.-]+==[^\s;]+( ; [^\\]+)? \\)$"
-)
 THIS_FILE = Path(__file__).resolve()
 
 
@@ -51,19 +47,3 @@ def test_no_file_names_this_clone() -> None:
 
 def test_nothing_is_left_open() -> None:
     assert [place for place, line in lines() if LEFT_OPEN.search(line)] == []
-
-
-def test_locks_hold_pinned_hashes_and_nothing_else() -> None:
-    """A lock is requirements, hashes and comments: no index, no directory, no path."""
-    for lock in sorted((CLONE / "requirements").glob("*.txt")):
-        for line in lock.read_text(encoding="utf-8").splitlines():
-            assert LOCK_LINE.match(line), f"{lock.name}: {line}"
-
-
-def test_layers_agree_on_every_version() -> None:
-    """One environment is extended from layer to layer, so no version may differ between them."""
-    pins = [
-        set(re.findall(r"^(\S+==\S+)", (CLONE / "requirements" / f"{layer}.txt").read_text(), re.MULTILINE))
-        for layer in ("base", "embedded", "dev")
-    ]
-    assert pins[0] < pins[1] < pins[2]
