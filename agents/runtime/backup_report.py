@@ -11,7 +11,7 @@ from repositories.console import exits
 from repositories.console.engine_run import Outcome
 from repositories.console.failures import Failure
 from repositories.console.terminal import Terminal
-from repositories.engine.display import path_fields, show_bytes, show_duration, show_text
+from repositories.engine.display import path_fields, show_bytes, show_count, show_duration, show_text
 from repositories.engine.ids import short_id
 from repositories.engine.process.protocol import (
     ErrorInfo,
@@ -91,8 +91,9 @@ def _print_source(terminal: Terminal, name: str, finished: SourceFinished) -> No
         return
     terminal.line(f"{short_id(figures.backup_id)}  {show_text(name)}  {figures.mode}")
     terminal.line(
-        f"  {figures.files:,} files, {show_bytes(figures.logical_bytes)}; {show_bytes(figures.bytes_read)} read, "
-        f"{show_bytes(figures.bytes_stored)} stored, in {show_duration(_seconds(figures))}"
+        f"  {show_count(figures.files, 'file')}, {show_bytes(figures.logical_bytes)}; "
+        f"{show_bytes(figures.bytes_read)} read, {show_bytes(figures.bytes_stored)} stored, "
+        f"in {show_duration(_seconds(figures))}"
     )
     _print_problems(terminal, figures)
 

@@ -13,7 +13,7 @@ from repositories.console.progress_view import choose_view
 from repositories.console.repository_access import access, split_location
 from repositories.console.terminal import Terminal, terminal_of
 from repositories.console.times import parse_moment
-from repositories.engine.display import show_bytes
+from repositories.engine.display import show_bytes, show_count
 from repositories.engine.process.protocol import Request, RestoreOrder
 from repositories.engine.throttle import parse_rate
 from syncova_project import clock
@@ -92,19 +92,20 @@ def _order(options: Options) -> RestoreOrder:
 
 
 def _print(terminal: Terminal, result: dict[str, Any]) -> None:
+    made = ", ".join(show_count(result[kind], kind.removesuffix("s")) for kind in ("files", "links"))
     terminal.line(
-        f"restored {result['files']:,} files, {result['directories']:,} directories, {result['links']:,} links "
-        f"({show_bytes(result['bytes'])} written) of backup {result['short_id']} into {result['target']}"
+        f"restored {made}, {show_count(result['directories'], 'directory')} ({show_bytes(result['bytes'])} written) "
+        f"of backup {result['short_id']} into {result['target']}"
     )
     if result["verified_files"]:
-        terminal.line(f"  {result['verified_files']:,} files read back and compared")
+        terminal.line(f"  {show_count(result['verified_files'], 'file')} read back and compared")
     if result["existing"]:
         terminal.line(f"  {result['existing']:,} were there already and identical")
     _print_paths(terminal, result, "damaged", "not restored, damaged in the repository")
     _print_paths(terminal, result, "failed", "not restored")
     _print_paths(terminal, result, "kept", "kept as it is, differs from the backup (see --overwrite)")
     for kind, count in result["warnings"].items():
-        terminal.warning(f"{kind} of {count:,} objects could not be set")
+        terminal.warning(f"{kind} of {show_count(count, 'object')} could not be set")
 
 
 def _print_paths(terminal: Terminal, result: dict[str, Any], kind: str, meaning: str) -> None:

@@ -10,7 +10,7 @@ from repositories.console.engine_run import run_engine
 from repositories.console.progress_view import choose_view
 from repositories.console.repository_access import access, split_location
 from repositories.console.terminal import Terminal, terminal_of
-from repositories.engine.display import show_bytes
+from repositories.engine.display import show_bytes, show_count
 from repositories.engine.process.protocol import CheckOrder, Request
 from syncova_project import clock
 
@@ -49,13 +49,15 @@ def _print(terminal: Terminal, report: dict[str, Any]) -> None:
     if report["problem_count"] > len(report["problems"]):
         terminal.line(f"and {report['problem_count'] - len(report['problems']):,} more")
     for hurt in report["hurt_backups"]:
-        terminal.line(f"backup {hurt['short_id']} of {hurt['source']} lacks {hurt['count']:,} objects:")
+        terminal.line(f"backup {hurt['short_id']} of {hurt['source']} lacks {show_count(hurt['count'], 'object')}:")
         for path in hurt["paths"]:
             terminal.line(f"  {path}")
-    verdict = "no problems found" if report["ok"] else f"{report['problem_count']:,} problems found"
+    verdict = "no problems found" if report["ok"] else f"{show_count(report['problem_count'], 'problem')} found"
     depth = (
         f"{show_bytes(report['bytes_read'])} read" if report["read_data"] else "structure only (--read-data for all)"
     )
-    terminal.line(f"{verdict} in {report['backups']:,} backups and {report['packs']:,} packs; {depth}")
+    terminal.line(
+        f"{verdict} in {show_count(report['backups'], 'backup')} and {show_count(report['packs'], 'pack')}; {depth}"
+    )
     if report["remembered"] and not report["ok"]:
         terminal.note("The damage is remembered: the next backup that still has these contents stores them again.")

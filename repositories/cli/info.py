@@ -6,7 +6,7 @@ from repositories.cli.arguments import LOCATION_RULE, LocationOptions, expect
 from repositories.console import exits
 from repositories.console.repository_access import open_here, split_location
 from repositories.console.terminal import Terminal, terminal_of
-from repositories.engine.display import show_bytes
+from repositories.engine.display import show_bytes, show_count
 
 NAME = "info"
 HELP = f"Show what a repository is: keys, backups, size. {LOCATION_RULE}"
@@ -35,7 +35,7 @@ def _print(terminal: Terminal, facts: dict[str, Any]) -> None:
             ("made", facts["created_at"]),
             ("format", f"{facts['format']}{'' if facts['writable'] else ' (this version can only read it)'}"),
             ("padding", "yes" if facts["padding"] else "no"),
-            ("backups", f"{facts['backups']:,} of {len(facts['sources']):,} sources"),
+            ("backups", f"{facts['backups']:,} of {show_count(len(facts['sources']), 'source')}"),
             ("packs", f"{facts['packs']:,}, {show_bytes(facts['pack_bytes'])}"),
             ("all objects", f"{facts['objects']:,}, {show_bytes(facts['bytes'])}"),
             ("free", "unknown" if facts["free_bytes"] is None else show_bytes(facts["free_bytes"])),

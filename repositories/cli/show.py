@@ -11,10 +11,11 @@ from repositories.console import exits
 from repositories.console.options import RepositoryOptions
 from repositories.console.repository_access import open_here, split_location
 from repositories.console.terminal import Terminal, terminal_of
-from repositories.engine.display import show_bytes, show_path, show_text, show_time
+from repositories.engine.display import show_bytes, show_count, show_path, show_text, show_time
 
 if TYPE_CHECKING:
     from repositories.engine.manifest.backups import Backup
+    from repositories.engine.manifest.root import Statistics
 
 NAME = "show"
 HELP = f"Show one backup with its problems. BACKUP is an id, any unique part of it, or latest. {LOCATION_RULE}"
@@ -67,7 +68,7 @@ def _print(terminal: Terminal, backup: "Backup", problems: list[dict[str, Any]])
             ("parent", "none" if root.lineage.parent is None else show_text(root.lineage.parent)),
             ("run", f"{show_text(root.origin.run_id)} ({show_text(root.origin.trigger)})"),
             ("tags", ", ".join(map(show_text, root.origin.tags)) or "none"),
-            ("holds", f"{figures.files:,} files, {figures.directories:,} directories, {figures.links:,} links"),
+            ("holds", _holds(figures)),
             ("size", show_bytes(figures.logical_bytes)),
             ("read, stored", f"{show_bytes(figures.bytes_read)}, {show_bytes(figures.bytes_stored)}"),
             ("problems", f"{figures.skipped} skipped, {figures.warnings} warnings, {figures.notes} notes"),
@@ -75,3 +76,13 @@ def _print(terminal: Terminal, backup: "Backup", problems: list[dict[str, Any]])
     )
     for problem in problems:
         terminal.line(f"  {problem['severity']}: {problem['path']}: {problem['kind']} {problem['detail']}".rstrip())
+
+
+def _holds(figures: "Statistics") -> str:
+    counts = (
+        show_count(figures.files, "file"),
+        show_count(figures.directories, "directory"),
+        show_count(figures.links, "link"),
+        show_count(figures.others, "other"),
+    )
+    return ", ".join(counts)

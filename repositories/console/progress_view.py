@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from repositories.console.failures import CommandError
 from repositories.console.options import AUTO, JSON
 from repositories.console.terminal import Terminal
-from repositories.engine.display import show_bytes, show_duration
+from repositories.engine.display import show_bytes, show_count, show_duration
 from repositories.engine.process.protocol import (
     Event,
     Log,
@@ -119,7 +119,7 @@ class BarView:
 
 def figures(event: Progress) -> str:
     """Return the figures of a progress event in words."""
-    parts = [f"{event.files:,} files", f"{show_bytes(event.bytes_read)} read"]
+    parts = [f"{show_count(event.files, 'file')}", f"{show_bytes(event.bytes_read)} read"]
     if event.bytes_stored:
         parts.append(f"{show_bytes(event.bytes_stored)} stored")
     return ", ".join(parts)

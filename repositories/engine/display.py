@@ -59,6 +59,13 @@ def show_bytes(count: int) -> str:
     return f"{value:.{digits}f} {_SIZES[unit]}"
 
 
+def show_count(count: int, noun: str) -> str:
+    """Return a number with its noun: `1 file`, `1,234 directories`."""
+    if count != 1:
+        noun = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{count:,} {noun}"
+
+
 def show_duration(seconds: float) -> str:
     """Return a length of time as people write it: `0.4 s`, `3 min 05 s`, `2 h 07 min`."""
     if seconds < 59.95:

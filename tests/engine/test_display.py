@@ -10,6 +10,7 @@ from repositories.engine.display import (
     path_fields,
     read_shown,
     show_bytes,
+    show_count,
     show_duration,
     show_path,
     show_text,
@@ -92,6 +93,11 @@ def test_times_also_those_that_no_calendar_reaches() -> None:
 )
 def test_sizes(count: int, text: str) -> None:
     assert show_bytes(count) == text
+
+
+def test_counts() -> None:
+    assert [show_count(count, "file") for count in (0, 1, 1234)] == ["0 files", "1 file", "1,234 files"]
+    assert show_count(2, "directory") == "2 directories"
 
 
 @pytest.mark.parametrize(
