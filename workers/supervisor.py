@@ -77,7 +77,7 @@ def _execute(run_id: uuid.UUID, fence: int, keeper: LeaseKeeper) -> ExecutionRes
     except LeaseLostError:
         return None
     except MainProcessLostError as error:
-        return _failure("WORKER_LOST", f"The run was stopped: {error}.", FailureClass.TRANSIENT)
+        return _failure("WORKER_LOST", f"The worker died during the run: {error}.", FailureClass.TRANSIENT)
     except SyncovaError as error:
         return _failure(error.code, error.message, FailureClass.CONFIGURATION, hint=error.hint)
     except OSError as error:
@@ -85,7 +85,9 @@ def _execute(run_id: uuid.UUID, fence: int, keeper: LeaseKeeper) -> ExecutionRes
     except Exception as error:
         # The process edge of a run: a defect of an executor is told as such.
         logger.exception("The executor of run %s failed", run_id)
-        return _failure("EXECUTOR_CRASHED", f"{type(error).__name__}: {error}", FailureClass.UNKNOWN)
+        return _failure(
+            "EXECUTOR_CRASHED", f"The executor has a defect: {type(error).__name__}: {error}", FailureClass.UNKNOWN
+        )
 
 
 def _with_control(request: ExecutionRequest, control: RunControl) -> ExecutionResult:
