@@ -66,6 +66,10 @@ class WriteSession(StoreWriteSession):
         super().__init__(repository.store, repository.catalogue, repository.clock, options)
         self.repository = repository
 
+    def reader(self) -> ChunkReader:
+        """Return a reader over the session's own index, which need not be built a second time."""
+        return ChunkReader(self._index, self.repository.pack_reader, self.repository.keyring)
+
 
 class Repository:
     """An opened repository. Safe in several threads; sessions and readers made from it are independent."""

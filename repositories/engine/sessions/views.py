@@ -21,15 +21,15 @@ def read_marks(store: ObjectStore) -> MarksView:
 
 
 def _read_marks(store: ObjectStore) -> MarksView:
+    # Marks before sweeps: a mark that is gone by the first look has a sweep that the second one sees.
+    marks = [decode(payload, MarkRecord) for payload in store.read_all(ObjectKind.MARK).values()]
     sweep = _newest_sweep(store)
-    highest = sweep.number if sweep else 0
-    packs: set[bytes] = set(split_ids(sweep.packs)) if sweep else set()
-    for payload in store.read_all(ObjectKind.MARK).values():
-        mark = decode(payload, MarkRecord)
-        if sweep is None or mark.number > sweep.number:
-            highest = max(highest, mark.number)
-            packs |= split_ids(mark.packs)
-    return MarksView(highest, frozenset(packs))
+    swept = sweep.number if sweep else 0
+    waiting = [mark for mark in marks if mark.number > swept]
+    packs = set(split_ids(sweep.packs)) if sweep else set()
+    for mark in waiting:
+        packs |= split_ids(mark.packs)
+    return MarksView(max([swept, *(mark.number for mark in waiting)]), frozenset(packs))
 
 
 def read_newest_sweep(store: ObjectStore) -> SweepView:

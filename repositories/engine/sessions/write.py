@@ -28,6 +28,8 @@ from repositories.engine.sessions.leases import Lease
 from repositories.engine.sessions.options import WriteOptions
 from repositories.engine.sessions.views import read_damage, read_marks, read_newest_sweep
 
+_COMMIT_TRIES = 3
+
 
 class WriteSession:
     """One writer. `put`, `put_many`, `has`, `chunk_id` may be called from several threads; the rest from one.
@@ -122,19 +124,26 @@ class WriteSession:
     def commit(self, root: bytes, confirm: Callable[[], None]) -> str:
         """Make one backup of `root` (canonical bytes, at most 64 KiB); return the manifest's id as hex.
 
-        Order: packs and index durable, marks listed again, confirm(), manifest. Whatever confirm raises passes through
-        and nothing is committed. Raises CommitRefusedError if a prune took something that is referred to. The session
-        may go on and commit further backups.
+        Order: packs and index durable, marks listed again, confirm(), manifest, marks once more; with a newer mark the
+        manifest is taken back and the same is done again, confirm() too. Whatever confirm raises passes through and
+        nothing is committed. Raises CommitRefusedError if a prune took something that is referred to. The session may
+        go on and commit further backups.
         """
         self._check_root(root)
         self.flush()
-        self._follow_marks()
-        self._merge_segments()
-        confirm()
-        with self._pipeline.poisoning():
-            manifest_id = self._store.put(ObjectKind.MANIFEST, encode(ManifestRecord(*self._commit_fields(root))))
-            self._require_counted(manifest_id)
-        return manifest_id.hex()
+        for _ in range(_COMMIT_TRIES):
+            self._follow_marks()
+            self._merge_segments()
+            confirm()
+            with self._pipeline.poisoning():
+                manifest_id = self._store.put(ObjectKind.MANIFEST, encode(ManifestRecord(*self._commit_fields(root))))
+                if self._is_settled():
+                    return manifest_id.hex()
+                self._store.remove(ObjectKind.MANIFEST, manifest_id)
+        raise CommitRefusedError(
+            "prunes or a key rotation passed by while this backup was being committed; nothing was committed",
+            hint="run the backup again",
+        )
 
     def close(self) -> None:
         """End threads and lease. What was not committed is not visible. Safe to call twice."""
@@ -213,15 +222,13 @@ class WriteSession:
         except ObjectMissingError:
             return False
 
-    def _require_counted(self, manifest_id: bytes) -> None:
-        """Raise if a sweep or a rotation that did not know the manifest came first: it is void then."""
-        newest = read_newest_sweep(self._store)
-        if newest.accepts_manifest(manifest_id, self.fence) and not self._rotated():
-            return
-        raise CommitRefusedError(
-            "a prune or a key rotation ended while this backup was being committed; it does not count",
-            hint="run the backup again",
-        )
+    def _is_settled(self) -> bool:
+        """Tell whether the manifest just put will count: no mark, sweep or rotation has come since the fence was taken.
+
+        A mark is enough to doubt: its prune may have listed the manifests before this one was put, and not have put its
+        sweep yet (tests/engine/sessions/test_fence_model.py).
+        """
+        return read_marks(self._store).highest <= self.fence and not self._rotated()
 
     def _rotated(self) -> bool:
         return newest_generation(self._store.names(ObjectKind.KEYRING)) > self._store.keyring.generation

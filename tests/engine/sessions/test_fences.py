@@ -7,6 +7,7 @@ import pytest
 
 from repositories.engine.errors import CommitRefusedError
 from repositories.engine.format.collection import MarkRecord, SweepRecord
+from repositories.engine.format.commits import CheckpointRecord, ManifestRecord
 from repositories.engine.format.kinds import ObjectKind, object_name
 from repositories.engine.format.records import encode
 from repositories.engine.ids import ChunkKind
@@ -28,8 +29,8 @@ def repository() -> Repository:
     return pinned_repository(MemoryStorage()).repository
 
 
-def mark(repository: Repository, number: int, *packs: bytes) -> bytes:
-    return repository.store.put(ObjectKind.MARK, encode(MarkRecord(number, bytes(16), 1, join_ids(packs))))
+def mark(repository: Repository, number: int, *packs: bytes) -> None:
+    repository.store.put(ObjectKind.MARK, encode(MarkRecord(number, bytes(16), 1, join_ids(packs))))
 
 
 def sweep(repository: Repository, number: int, manifests: list[str], packs: tuple[bytes, ...] = ()) -> bytes:
@@ -123,20 +124,47 @@ def test_a_commit_that_refers_to_what_a_prune_took_is_refused(repository: Reposi
     assert len(repository.backups()) == 1
 
 
-def test_a_manifest_that_a_sweep_did_not_know_is_void(repository: Repository) -> None:
-    """The woken zombie is harmless: not listed, and its commit tells."""
+def test_a_commit_during_a_prune_is_done_again(repository: Repository) -> None:
+    """A mark between the last look and the manifest: the manifest is taken back and put with the new fence."""
     kept = commit(repository, 1)
+    asked: list[int] = []
     with repository.begin_write(SMALL_PACKS) as session:
         root = write(session, 2)
 
         def prune_passes_by() -> None:
-            mark(repository, 1)
-            sweep(repository, 1, [kept])
+            asked.append(session.fence)
+            if len(asked) == 1:
+                mark(repository, 1)
+                sweep(repository, 1, [kept])
 
-        with pytest.raises(CommitRefusedError):
-            session.commit(root, prune_passes_by)
-    assert [backup.object_id for backup in repository.backups()] == [kept]
+        made = session.commit(root, prune_passes_by)
+    assert asked == [0, 1], "the lease is confirmed again"
+    assert [backup.object_id for backup in repository.backups()] == [kept, made]
+    assert repository.backups()[1].fence == 1
     assert len(repository.store.ids(ObjectKind.MANIFEST)) == 2
+    assert len(require_readable(repository)) == 2
+
+
+def test_a_commit_that_never_settles_is_refused(repository: Repository) -> None:
+    kept = commit(repository, 1)
+    numbers = iter(range(1, 99))
+    with repository.begin_write(SMALL_PACKS) as session:
+        root = write(session, 2)
+        with pytest.raises(CommitRefusedError):
+            session.commit(root, lambda: mark(repository, next(numbers)))
+    assert [backup.object_id for backup in repository.backups()] == [kept]
+
+
+def test_a_manifest_that_a_sweep_did_not_know_is_void(repository: Repository) -> None:
+    """The woken zombie is harmless: what it puts is not listed."""
+    kept = commit(repository, 1)
+    mark(repository, 1)
+    sweep(repository, 1, [kept])
+    zombie = ManifestRecord(0, 1, 1, bytes(16), b"zombie")
+    repository.store.put(ObjectKind.MANIFEST, encode(zombie))
+    repository.store.put(ObjectKind.CHECKPOINT, encode(CheckpointRecord(0, 1, 1, bytes(16), b"zombie")))
+    assert [backup.object_id for backup in repository.backups()] == [kept]
+    assert repository.checkpoints() == []
 
 
 def test_segments_that_a_sweep_did_not_know_bring_no_packs_back(repository: Repository) -> None:
