@@ -117,7 +117,9 @@ def _signals_as_exceptions() -> Iterator[None]:
     def interrupt(number: int, _frame: FrameType | None) -> NoReturn:
         raise Interrupted(codes[signal.Signals(number)])
 
-    before = {number: signal.signal(number, interrupt) for number in codes}
+    # What the caller has switched off (nohup, a shell's background jobs) stays off.
+    heard = [number for number in codes if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, interrupt) for number in heard}
     try:
         yield
     finally:

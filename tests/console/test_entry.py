@@ -169,6 +169,21 @@ def test_signals_end_with_130_and_143(number: signal.Signals, code: int, capfd: 
     assert signal.getsignal(number) is before
 
 
+def test_a_signal_that_the_caller_switched_off_stays_off() -> None:
+    """nohup: the program outlives its terminal."""
+
+    def action(_options: DoOptions, _terminal: Terminal) -> int:
+        signal.raise_signal(signal.SIGHUP)
+        return exits.DONE
+
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert call(action, "do") == exits.DONE
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert call(action, "do") == exits.TERMINATED
+
+
 def test_a_reader_that_leaves_early_gets_no_traceback() -> None:
     code = """
 import sys
