@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from repositories.engine.ids import ChunkKind
 from repositories.engine.packs.directory import BlockRecord, PackRecord
 from repositories.engine.packs.reader import BlockPlace
-from repositories.engine.packs.table import table_ids, table_place
+from repositories.engine.packs.table import table_ids, table_layout
+
+_LAYOUTS_KEPT = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,7 @@ class ChunkIndex:
         self._starts: list[int] = []
         self._places: list[BlockPlace] = []
         self._packs: dict[bytes, PackRecord] = {}
+        self._layouts: dict[int, tuple[bytes, tuple[int, ...]]] = {}
         self._count = 0
         self._lock = threading.Lock()
 
@@ -86,9 +89,20 @@ class ChunkIndex:
                 continue
             at = bisect_right(self._starts, ordinal) - 1
             place = self._places[at]
-            stored_kind, offset, length = table_place(place.record.table, ordinal - self._starts[at])
-            if stored_kind == kind:
-                yield Location(place.pack_id, place.number, offset, length, place)
+            kinds, offsets = self._layout(at)
+            position = ordinal - self._starts[at]
+            if kinds[position] == kind:
+                length = offsets[position + 1] - offsets[position]
+                yield Location(place.pack_id, place.number, offsets[position], length, place)
+
+    def _layout(self, block: int) -> tuple[bytes, tuple[int, ...]]:
+        """Return kinds and offsets of a block's chunks; blocks asked for lately are kept: restores ask in runs."""
+        layout = self._layouts.get(block)
+        if layout is None:
+            if len(self._layouts) >= _LAYOUTS_KEPT:
+                self._layouts.clear()
+            layout = self._layouts[block] = table_layout(self._places[block].record.table)
+        return layout
 
     def _add_block(self, pack: PackRecord, number: int, block: BlockRecord) -> None:
         ids = table_ids(block.table)

@@ -7,6 +7,7 @@ Owns its bytes, which are the same at the start of a block, in a pack's director
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from repositories.engine.errors import IntegrityError
 from repositories.engine.ids import CHUNK_ID_LENGTH
@@ -51,11 +52,11 @@ def table_ids(data: bytes) -> tuple[bytes, ...]:
     return struct.unpack_from(f"{CHUNK_ID_LENGTH}s" * count, data, _COUNT.size + 5 * count)
 
 
-def table_place(data: bytes, position: int) -> tuple[int, int, int]:
-    """Return (kind, offset, length) of one chunk."""
+def table_layout(data: bytes) -> tuple[bytes, tuple[int, ...]]:
+    """Return the kinds of a table's chunks, and their offsets with the end of the last one."""
     count = table_count(data)
-    lengths = struct.unpack_from(f">{position + 1}I", data, _COUNT.size + count)
-    return data[_COUNT.size + position], sum(lengths[:-1]), lengths[-1]
+    lengths = struct.unpack_from(f">{count}I", data, _COUNT.size + count)
+    return data[_COUNT.size : _COUNT.size + count], (0, *accumulate(lengths))
 
 
 def parse_table(data: bytes) -> ChunkTable:

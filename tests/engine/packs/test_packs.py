@@ -24,7 +24,7 @@ from repositories.engine.packs.blocks import BlockStyle, PendingChunk, build_blo
 from repositories.engine.packs.directory import PackClass, PackRecord
 from repositories.engine.packs.pipeline import BlockPipeline, PipelineSettings
 from repositories.engine.packs.reader import BlockPlace, PackReader
-from repositories.engine.packs.table import encode_table, parse_table, table_place
+from repositories.engine.packs.table import encode_table, parse_table, table_layout
 from repositories.engine.repository import Repository
 from repositories.engine.storage.memory import MemoryStorage
 from tests.engine.fakes import pinned_repository
@@ -256,7 +256,7 @@ def test_tables() -> None:
     assert data.hex() == "00000003010101000000050000000000000007" + b"".join(ids).hex()
     table = parse_table(data)
     assert (table.kinds, table.lengths, table.ids) == (b"\1\1\1", (5, 0, 7), tuple(ids))
-    assert [table_place(data, position) for position in range(3)] == [(1, 0, 5), (1, 5, 0), (1, 5, 7)]
+    assert table_layout(data) == (b"\1\1\1", (0, 5, 5, 12))
     for bad in (
         b"",
         data[:-1],

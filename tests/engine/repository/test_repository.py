@@ -1,6 +1,8 @@
 """The front door: two copies, flipped bits in every object, epochs, read-only media, controllers."""
 
 import os
+import resource
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +12,13 @@ import pytest
 
 from repositories.engine.controllers import Controller, put_controller, read_controllers
 from repositories.engine.creation import seal_keyring
-from repositories.engine.errors import ConfigurationError, EngineError, ObjectMissingError, StorageReadOnlyError
+from repositories.engine.errors import (
+    ConfigurationError,
+    EngineError,
+    ObjectMissingError,
+    StorageFullError,
+    StorageReadOnlyError,
+)
 from repositories.engine.format.commits import ManifestRecord
 from repositories.engine.format.config import config_to_bytes
 from repositories.engine.format.inventories import InventoryEntry, InventoryRecord
@@ -209,6 +217,26 @@ def test_a_read_only_medium_can_be_read(tmp_path: Path, monkeypatch: pytest.Monk
         assert len(require_readable(repository)) == 1
     with pytest.raises(StorageReadOnlyError):
         repository.begin_write()
+
+
+def test_a_full_medium_in_the_middle_of_a_pack(tmp_path: Path) -> None:
+    """1.21: the kernel refuses more bytes of a pack; earlier backups are whole, and with room it works again."""
+    path = tmp_path / "repository"
+    commit(pinned_repository(LocalStorage(str(path))).repository, 1)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    previous = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, hard))
+    try:
+        with pytest.raises(StorageFullError) as caught:
+            commit(open_repository(LocalStorage(str(path)), PASSWORD), 2)
+        assert caught.value.failure_class == "repository"
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, previous)
+    assert [file for file in (path / "tmp").rglob("*") if file.is_file()] == []
+    assert len(require_readable(open_repository(LocalStorage(str(path)), PASSWORD))) == 1
+    commit(open_repository(LocalStorage(str(path)), PASSWORD), 2)
+    assert len(require_readable(open_repository(LocalStorage(str(path)), PASSWORD))) == 2
 
 
 def test_controllers_keep_their_highest(storage: MemoryStorage) -> None:
