@@ -51,6 +51,7 @@ class ErrorAnswer:
 NOT_FOUND = ErrorAnswer(404, "NOT_FOUND", "There is nothing at this address.", "The API begins at /api/v1/.")
 TOO_LARGE = ErrorAnswer(413, "REQUEST_TOO_LARGE", "The request's body is too large.")
 MALFORMED = ErrorAnswer(400, "MALFORMED_REQUEST", "The request cannot be read.")
+NOT_ALLOWED = ErrorAnswer(405, "METHOD_NOT_ALLOWED", "This address does not take this method.")
 FORBIDDEN = ErrorAnswer(403, "PERMISSION_DENIED", "This request is not allowed.")
 UNAVAILABLE = ErrorAnswer(503, "UNAVAILABLE", "The database does not answer now.", "Try again in a few seconds.")
 
@@ -94,7 +95,7 @@ def answer_to(error: Exception) -> ErrorAnswer:
         message = f"Not acceptable: {names}." if names else "The request's content is not acceptable."
         return ErrorAnswer(400, "VALIDATION_FAILED", message, "See details for each field.", details)
     if isinstance(error, rest.MethodNotAllowed):
-        return ErrorAnswer(405, "METHOD_NOT_ALLOWED", "This address does not take this method.")
+        return NOT_ALLOWED
     known = next((answer for kinds, answer in KNOWN if isinstance(error, kinds)), None)
     if known is None or known.status >= 500:
         log.error("A request failed (request %s).", current_origin().request_id, exc_info=error)

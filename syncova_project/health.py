@@ -12,22 +12,23 @@ from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
 from kombu.connection import Connection
+
+from syncova_project.rest import safe_only
 
 log = logging.getLogger(__name__)
 _BROKER_SECONDS = 2.0
 
 
 @never_cache
-@require_safe
+@safe_only
 def live(request: HttpRequest) -> JsonResponse:
     """Answer 200 as long as the process answers at all."""
     return JsonResponse({"status": "ok"})
 
 
 @never_cache
-@require_safe
+@safe_only
 def ready(request: HttpRequest) -> JsonResponse:
     """Answer 200 when the database takes a write and the broker answers, else 503 naming which does not."""
     probes = {"database": probe_database(), "broker": probe_broker()}

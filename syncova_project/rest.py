@@ -4,6 +4,7 @@ Owns the classes that views and serializers derive from and the project's error 
 renderers or handlers, so no endpoint can answer in another shape.
 """
 
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -24,7 +25,7 @@ from syncova_project.access.idempotency import KeyedRequest, answer_once
 from syncova_project.access.permissions import HasScope
 from syncova_project.access.scopes import Scope
 from syncova_project.api_schema import ApiSchema
-from syncova_project.error_shape import FORBIDDEN, MALFORMED, NOT_FOUND, ErrorAnswer, answer_to, internal
+from syncova_project.error_shape import FORBIDDEN, MALFORMED, NOT_ALLOWED, NOT_FOUND, ErrorAnswer, answer_to, internal
 
 Reader = type[serializers.Serializer[Any]]
 
@@ -168,9 +169,21 @@ def handler500(request: HttpRequest) -> HttpResponse:
     return defaults.server_error(request) if _is_page(request) else _json(internal())
 
 
+def safe_only(view: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """Return the view for GET and HEAD; other methods are refused in the one shape."""
+
+    @functools.wraps(view)
+    def checked(request: HttpRequest) -> HttpResponse:
+        if request.method in {"GET", "HEAD"}:
+            return view(request)
+        return _json(NOT_ALLOWED, headers={"Allow": "GET, HEAD"})
+
+    return checked
+
+
 def _is_page(request: HttpRequest) -> bool:
     return request.path.startswith("/admin/")
 
 
-def _json(answer: ErrorAnswer) -> JsonResponse:
-    return JsonResponse(answer.body(), status=answer.status)
+def _json(answer: ErrorAnswer, headers: dict[str, str] | None = None) -> JsonResponse:
+    return JsonResponse(answer.body(), status=answer.status, headers=headers)

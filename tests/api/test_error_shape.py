@@ -73,6 +73,13 @@ def test_a_missing_right_is_403_and_named() -> None:
     assert error["details"] == {"needs_any_of": ["repositories.read"]}
 
 
+@pytest.mark.parametrize("address", ["/health/live", "/health/ready"])
+def test_a_probe_takes_no_writes(address: str) -> None:
+    answer = ApiClient(token="").request("POST", address, {})
+    answer.refused(405, "METHOD_NOT_ALLOWED")
+    assert answer.headers["Allow"] == "GET, HEAD"
+
+
 def test_a_method_that_is_not_taken_is_refused() -> None:
     ApiClient().request("PUT", "repositories", {}).refused(405, "METHOD_NOT_ALLOWED")
 
