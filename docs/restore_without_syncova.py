@@ -36,7 +36,7 @@ RECORD_PART, BLOCK_PART, DIRECTORY_PART = 1, 2, 3
 DATA_CHUNK, PAGE_CHUNK, STREAM_CHUNK = 1, 2, 3
 FILE, DIRECTORY, LINK, FIFO, CHARACTER_DEVICE, BLOCK_DEVICE = 1, 2, 3, 4, 5, 6
 OBJECT_HEADER, PART_HEADER = struct.Struct(">8sBBBBII16s32s4s"), struct.Struct(">4sBBHI12s")
-CLEAR_HEADER, FRAME = struct.Struct(">8sBBHI"), struct.Struct(">BBHIIII")
+CLEAR_HEADER, FRAME, FOOTER = struct.Struct(">8sBBHI"), struct.Struct(">BBHIIII"), struct.Struct(">8sQIIQ")
 DAMAGED = (OSError, ValueError, LookupError, TypeError, struct.error, InvalidTag, zstandard.ZstdError)
 
 
@@ -151,6 +151,7 @@ class Repository:
         sweeps = [self.read(name, SWEEP) for name in self.names("sweeps")]
         self.sweep: list[Any] = max(sweeps, key=lambda sweep: sweep[0], default=[0, b"", 0, b"", b"", b"", b""])
         self.places: dict[bytes, tuple[bytes, bytes, int, int, int, int, int]] = {}
+        self.lost: list[str] = []
         self._read_index()
         self._block: tuple[object, bytes] = (None, b"")
 
@@ -222,13 +223,31 @@ class Repository:
         return fence >= self.sweep[0] or object_id in [listed[at : at + 16] for at in range(0, len(listed), 16)]
 
     def _read_index(self) -> None:
-        segments = {name: self.read(name, INDEX) for name in self.names("index")}
+        try:
+            segments = {name: self.read(name, INDEX) for name in self.names("index")}
+        except DAMAGED as error:
+            self._salvage_index(error)
+            return
         counted = {name: each for name, each in segments.items() if self._accepted(name, each[0], self.sweep[5])}
         replaced = {f"index/{old.hex()}" for segment in counted.values() for old in segment[3]}
         for name, segment in counted.items():
             for pack_id, _, _, _, header, blocks in segment[4] if name not in replaced else ():
                 for number, (offset, length, _, table) in enumerate(blocks):
                     self._add_block(pack_id, header, (number, offset, length), table)
+
+    def _salvage_index(self, error: Exception) -> None:
+        """Without the index each pack still tells by its own directory what it holds."""
+        sys.stderr.write(f"the index is damaged ({error!r}): reading the directory of every pack instead\n")
+        for name in self.names("packs"):
+            with contextlib.suppress(*DAMAGED):
+                data = (self.path / name).read_bytes()
+                header = data[: OBJECT_HEADER.size]
+                _, start, length, _, _ = FOOTER.unpack(data[-FOOTER.size :])
+                secret = self.epochs[OBJECT_HEADER.unpack(header)[6]]
+                bound = binding(0xFFFF_FFFF, DIRECTORY_PART)
+                _, payload = open_part(secret, self.id, header, data[start : start + length], bound)
+                for number, (offset, size, _, table) in enumerate(unpack(payload)[3]):
+                    self._add_block(bytes.fromhex(name[-32:]), header, (number, offset, size), table)
 
     def _add_block(self, pack_id: bytes, header: bytes, place: tuple[int, int, int], table: bytes) -> None:
         (count,) = struct.unpack_from(">I", table)
@@ -261,9 +280,12 @@ class Repository:
         """Return (manifest id, time of receipt in ns, root) of each backup that counts, oldest first."""
         found = []
         for name in self.names("manifests"):
-            fence, received, _, _, root = self.read(name, MANIFEST)[:5]
-            if self._accepted(name, fence, self.sweep[3]):
-                found.append((name.rpartition("/")[2], received, unpack(root)))
+            try:
+                fence, received, _, _, root = self.read(name, MANIFEST)[:5]
+                if self._accepted(name, fence, self.sweep[3]):
+                    found.append((name.rpartition("/")[2], received, unpack(root)))
+            except DAMAGED as error:
+                self.lost.append(f"a backup is lost: {error!r}")
         return sorted(found, key=lambda backup: (backup[1], backup[0]))
 
     def leaves(self, kind: int, top: list[Any] | None) -> Iterator[list[Any]]:
@@ -442,9 +464,10 @@ def run(arguments: argparse.Namespace, secret: str) -> int:
     """Carry out the command line; return the exit code."""
     repository = Repository(arguments.repository, secret)
     backups = repository.backups()
+    sys.stderr.writelines(words + "\n" for words in repository.lost)
     if arguments.verb == "list":
         sys.stdout.writelines(describe(*backup) + "\n" for backup in backups)
-        return 0
+        return 13 if repository.lost else 0
     problems = Restorer(repository, chosen(backups, arguments.backup), arguments.target).run()
     sys.stderr.writelines(problem + "\n" for problem in problems)
     return 13 if problems else 0

@@ -44,5 +44,7 @@ def _print(terminal: Terminal, facts: dict[str, Any]) -> None:
     for key in facts["keys"]:
         label = f" {key['label']}" if key["label"] else ""
         terminal.line(f"key: {key['role'].replace('_', ' ')}{label}, made {key['created_at']}")
+    for name in facts["damaged_manifests"]:
+        terminal.warning(f"{name} is damaged in both copies: that backup is lost")
     if facts["damaged_keys"]:
         terminal.line(f"damaged keys: {facts['damaged_keys']}")

@@ -29,7 +29,7 @@ class Options(LocationOptions):
 
 
 def run(options: Options) -> int:
-    """Print the backups; an empty repository is no error."""
+    """Print the backups; an empty repository is no error, a lost backup ends with 13."""
     # Heavy; a wrong option should not wait for it.
     from repositories.engine.manifest.backups import list_backups
     from repositories.engine.process.describe import backups_document
@@ -37,14 +37,15 @@ def run(options: Options) -> int:
     terminal = terminal_of(options)
     location, rest = split_location(options.words, options)
     expect(rest, ())
-    backups = [
-        backup
-        for backup in list_backups(open_here(location, options, terminal))
-        if options.source is None or backup.source_name == options.source
-    ]
+    repository = open_here(location, options, terminal)
+    found = list_backups(repository)
+    backups = [backup for backup in found if options.source is None or backup.source_name == options.source]
+    damaged = repository.damaged_manifests()
     _print(terminal, backups)
-    terminal.document(backups_document(backups))
-    return exits.DONE
+    for name in damaged:
+        terminal.warning(f"{name} is damaged in both copies: that backup is lost")
+    terminal.document(backups_document(backups, damaged))
+    return exits.INTEGRITY if damaged else exits.DONE
 
 
 def _print(terminal: Terminal, backups: list["Backup"]) -> None:

@@ -68,7 +68,7 @@ def test_info_tells_keys_and_sizes(programs: Programs, tree: Path) -> None:
 
 def test_list_is_oldest_first_and_has_the_fixed_fields(programs: Programs, tree: Path) -> None:
     """design.md 4: `list` is {"backups": [{id, short_id, source, time, state, …}]}."""
-    assert programs.repo("list", programs.repository, "--json").json == {"backups": []}
+    assert programs.repo("list", programs.repository, "--json").json == {"backups": [], "damaged_manifests": []}
     assert programs.repo("list", programs.repository).out == "no backups\n"
     programs.back_up(tree, words=("--source", "one", "--tag", "weekly"))
     programs.back_up(tree, words=("--source", "two"))
@@ -83,6 +83,25 @@ def test_list_is_oldest_first_and_has_the_fixed_fields(programs: Programs, tree:
     assert one == backups[:1]
     shown = programs.repo("list", programs.repository)
     assert shown.out.splitlines()[1].startswith(backups[0]["short_id"])
+
+
+def test_a_lost_backup_is_told_and_hides_no_other(programs: Programs, tree: Path) -> None:
+    """design.md 1: it never claims a backup that is not there, and never leaves one out silently."""
+    programs.back_up(tree)
+    programs.back_up(tree)
+    kept, lost = programs.repo("list", programs.repository, "--json").json["backups"]
+    for copy in programs.repository.glob(f"**/manifests/{lost['manifest_id']}"):
+        copy.chmod(0o600)
+        copy.write_bytes(b"damaged")
+    ended = programs.repo("list", programs.repository, "--json")
+    assert ended.code == exits.INTEGRITY
+    assert ended.json == {"backups": [kept], "damaged_manifests": [f"manifests/{lost['manifest_id']}"]}
+    assert "that backup is lost" in programs.repo("list", programs.repository).err
+    assert "that backup is lost" in programs.repo("info", programs.repository).err
+    words = ("restore", "-r", programs.repository, "--backup", "latest", "--target", tree.parent / "restored")
+    restored = programs.agent(*words)
+    assert restored.code == exits.DONE
+    assert "that backup is lost" in restored.err
 
 
 def test_show_takes_any_unique_part_of_an_id(programs: Programs, tree: Path) -> None:

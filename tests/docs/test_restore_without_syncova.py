@@ -114,6 +114,27 @@ def test_a_damaged_object_is_read_from_its_copy(tmp_path: Path, tree: Path, repo
     assert facts(tmp_path / "restored") == facts(tree)
 
 
+def test_without_an_index_the_packs_tell_what_they_hold(tmp_path: Path, tree: Path, repository: Repository) -> None:
+    back_up_tree(repository, tree)
+    for path in (tmp_path / "repo").glob("**/index/*"):
+        flip(path, -1)
+    finished = call(tmp_path, "restore", "latest", tmp_path / "restored")
+    assert finished.returncode == 0
+    assert "the index is damaged" in finished.stderr
+    assert facts(tmp_path / "restored") == facts(tree)
+
+
+def test_a_lost_backup_does_not_hide_the_others(tmp_path: Path, tree: Path, repository: Repository) -> None:
+    back_up_tree(repository, tree)
+    second = back_up_tree(repository, tree)
+    for path in (tmp_path / "repo").glob(f"**/manifests/{second.manifest_id}"):
+        flip(path, -1)
+    listed = call(tmp_path, "list")
+    assert (listed.returncode, len(listed.stdout.splitlines())) == (13, 1)
+    assert second.manifest_id in listed.stderr
+    assert call(tmp_path, "restore", "latest", tmp_path / "restored").returncode == 0
+
+
 def test_damaged_content_is_left_out_and_named(tmp_path: Path, tree: Path, repository: Repository) -> None:
     back_up_tree(repository, tree)
     pack = max((tmp_path / "repo" / "packs").rglob("*"), key=lambda path: path.stat().st_size * path.is_file())

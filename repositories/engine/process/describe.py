@@ -55,9 +55,12 @@ def backup_fields(backup: Backup) -> dict[str, Any]:
     }
 
 
-def backups_document(backups: Sequence[Backup]) -> dict[str, Any]:
-    """Return the object of `list`, oldest first as the repository gives them."""
-    return {"backups": [backup_fields(backup) for backup in backups]}
+def backups_document(backups: Sequence[Backup], damaged: Sequence[str]) -> dict[str, Any]:
+    """Return the object of `list`, oldest first as the repository gives them.
+
+    `damaged` names the manifests that neither copy gives back: backups that are lost.
+    """
+    return {"backups": [backup_fields(backup) for backup in backups], "damaged_manifests": list(damaged)}
 
 
 def backup_state(backup: Backup) -> str:
@@ -125,6 +128,7 @@ def repository_fields(repository: Repository) -> dict[str, Any]:
         "keys": [_slot_fields(slot) for slot in slots],
         "damaged_keys": damaged,
         "backups": len(backups),
+        "damaged_manifests": repository.damaged_manifests(),
         "sources": sorted({show_text(backup.source_name) for backup in backups}),
         "packs": counts["packs"],
         "pack_bytes": sizes["packs"],

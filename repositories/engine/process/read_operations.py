@@ -16,4 +16,6 @@ def tell_info(request: Request, channel: Channel) -> dict[str, Any]:
 
 def tell_backups(request: Request, channel: Channel) -> dict[str, Any]:
     """List the backups, oldest first."""
-    return backups_document(list_backups(introduce(request, channel)))
+    repository = introduce(request, channel)
+    backups = list_backups(repository)
+    return backups_document(backups, repository.damaged_manifests())

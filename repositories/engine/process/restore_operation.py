@@ -14,7 +14,7 @@ from repositories.engine.manifest.backups import Backup, find_backup
 from repositories.engine.process.channel import Channel
 from repositories.engine.process.introduction import introduce
 from repositories.engine.process.paths import inner_path
-from repositories.engine.process.protocol import Request, RestoreOrder
+from repositories.engine.process.protocol import Log, Request, RestoreOrder
 from repositories.engine.process.reports import bucket_of, progress_event
 from repositories.engine.progress import Progress, ProgressGate
 from repositories.engine.restore import Overwrite, RestoreRequest, RestoreResult, restore
@@ -31,6 +31,9 @@ def restore_backup(request: Request, channel: Channel) -> dict[str, Any]:
     bucket = bucket_of(request, channel)
     repository = introduce(request, channel)
     backup = find_backup(repository, order.backup, order.source, at_ns=order.at_ns)
+    for name in repository.damaged_manifests():
+        # The newest that is left may not be the newest that there was.
+        channel.send(Log(level="warning", message=f"{name} is damaged in both copies: that backup is lost"))
     paths = tuple(inner_path(path, backup.root.source.id) for path in order.paths)
 
     def report(progress: Progress) -> None:
