@@ -5,6 +5,7 @@ repository, source, run; held reasons are written only where they change; worker
 """
 
 import datetime as dt
+import logging
 import uuid
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -19,10 +20,13 @@ from jobs.doorbell import Ring, ring_after_commit
 from jobs.gates import Held, held_by
 from jobs.models import Job, JobRevision, Run, Schedule, Source
 from jobs.occupancy import Occupancy, count_occupancy
+from jobs.poison import POISON
 from jobs.revisions import read_revision
 from jobs.states import HeldCode, RunState
 from jobs.unanswered import note_rung
 from repositories.models import Repository
+
+logger = logging.getLogger(__name__)
 
 # Any number that nobody else takes in this database; it only has to stay the same.
 _ADMITTER_LOCK: Final = 7_365_001
@@ -48,7 +52,8 @@ def admit_waiting(*, now: dt.datetime) -> Admitted:
         if not candidates:
             return Admitted()
         passed, held = choose(candidates, count_occupancy(now=now), now)
-        rings = _admit_all(passed, now)
+        rings, broken = _admit_all(passed, now)
+        held += [(candidate, Held(HeldCode.UNSTARTABLE)) for candidate in broken]
         # Last, since it locks runs: whoever locks a job after a run deadlocks with those who do it in order.
         _write_held(held, now)
         ring_after_commit(rings, note_rung)
@@ -94,21 +99,30 @@ def _write_held(held: Sequence[tuple[Candidate, Held]], now: dt.datetime) -> Non
         waiting.update(held_code=reason.code, held_subject=reason.subject, held_since=now)
 
 
-def _admit_all(passed: Sequence[Candidate], now: dt.datetime) -> list[Ring]:
-    if not passed:
-        return []
-    revisions = _lock_for(passed)
-    fences = _new_fences(len(passed))
+def _admit_all(passed: Sequence[Candidate], now: dt.datetime) -> tuple[list[Ring], list[Candidate]]:
+    """Admit the chosen runs; return whom to ring for, and those whose rows cannot be used: they stop no other."""
     rings: list[Ring] = []
-    for candidate, fence in zip(passed, fences, strict=True):
-        revision = revisions.get(candidate.job_id) if candidate.job_id else None
-        if not transitions.admit(candidate.run_id, fence, revision.id if revision else None, now=now):
-            continue
-        if revision is not None:
-            sources = (source.source_id for source in read_revision(revision).sources)
-            task_runs.create(candidate.run_id, sources, now=now)
-        rings.append(Ring(candidate.run_id, fence, candidate.group))
-    return rings
+    broken: list[Candidate] = []
+    revisions = _lock_for(passed)
+    for candidate, fence in zip(passed, _new_fences(len(passed)), strict=True):
+        try:
+            with transaction.atomic():
+                if _admit(candidate, fence, revisions, now):
+                    rings.append(Ring(candidate.run_id, fence, candidate.group))
+        except POISON:
+            logger.exception("Run %s cannot be admitted", candidate.run_id)
+            broken.append(candidate)
+    return rings, broken
+
+
+def _admit(candidate: Candidate, fence: int, revisions: Mapping[uuid.UUID, JobRevision], now: dt.datetime) -> bool:
+    if candidate.job_id is None:
+        return transitions.admit(candidate.run_id, fence, None, now=now)
+    revision = revisions[candidate.job_id]
+    if not transitions.admit(candidate.run_id, fence, revision.id, now=now):
+        return False
+    task_runs.create(candidate.run_id, (source.source_id for source in read_revision(revision).sources), now=now)
+    return True
 
 
 def _lock_for(passed: Sequence[Candidate]) -> Mapping[uuid.UUID, JobRevision]:

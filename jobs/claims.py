@@ -9,18 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from django.db import DataError, IntegrityError, connection, transaction
+from django.db import connection, transaction
 
 from jobs import calendar, decisions, transitions
 from jobs.flags import flag_schedule
 from jobs.models import Run, Schedule, ScheduleDecision
+from jobs.poison import POISON
 from jobs.states import ACTIVE_STATES, DecisionOutcome, RunKind, ScheduleState, Trigger
 from jobs.successors import NewRun
-from syncova_project.errors import SyncovaError
 
 BATCH: Final = 500
-# What the content of one row can cause; the database being away is not among it and ends the pass.
-POISON: Final = (SyncovaError, DataError, IntegrityError, ArithmeticError, LookupError, TypeError, ValueError)
 
 _MOVE: Final = """
 UPDATE schedules SET next_at = moved.next_at, last_planned_at = moved.claimed

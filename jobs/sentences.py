@@ -123,5 +123,6 @@ _HELD: Final[Mapping[HeldCode, Callable[[Run], str]]] = {
     HeldCode.NO_SLOT: _of(lambda: _("Waits for a free slot of the group %(subject)s.")),
     HeldCode.RESTORE_SLOT: _of(lambda: _("Waits: the last free slot of the group %(subject)s is kept for restores.")),
     HeldCode.NOT_TAKEN: _of(lambda: _("Was admitted, but no worker took it within a minute.")),
+    HeldCode.UNSTARTABLE: _of(lambda: _("Was not admitted: the stored revision of its job cannot be read.")),
     HeldCode.DEPENDENCY: _of(lambda: _("Waits for the job %(subject)s.")),
 }

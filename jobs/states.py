@@ -166,6 +166,7 @@ class HeldCode(TextChoices):
     RESTORE_SLOT = "restore_slot", "The last slot is kept for restores"
     NOT_TAKEN = "not_taken", "Not taken by the group"
     DEPENDENCY = "dependency", "Waits for another job"
+    UNSTARTABLE = "unstartable", "Cannot be prepared"
 
 
 class BackupMode(TextChoices):

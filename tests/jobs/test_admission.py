@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from jobs.admission import Admitted, admit_waiting
-from jobs.models import Job, Run, Source
+from jobs.models import Job, JobRevision, Run, Source
 from jobs.sentences import held_sentence
 from repositories.models import Repository
 from repositories.services import repository_freeze
@@ -278,3 +278,17 @@ def test_a_reason_goes_when_the_run_is_admitted() -> None:
     admit_waiting(now=NOW)
     assert reasons(run) == [("", "")]
     assert again(run).held_since is None
+
+
+def test_a_damaged_revision_stops_no_other_run() -> None:
+    """A poisoned row is held with its reason, and everything behind it goes."""
+    make_worker()
+    damaged, unpinned, healthy = make_job(), make_job(), make_job()
+    Job.objects.filter(id=unpinned.id).update(revision_number=7)
+    JobRevision.objects.create(job=damaged, number=2, snapshot={"sources": [{}]}, created_at=NOW, created_by="alice")
+    Job.objects.filter(id=damaged.id).update(revision_number=2)
+    runs = [make_run(job) for job in (damaged, unpinned, healthy)]
+    admit_waiting(now=NOW)
+    assert [again(run).held_code for run in runs] == ["unstartable", "unstartable", ""]
+    assert admitted() == {runs[2].id}
+    assert not runs[0].task_runs.exists()
