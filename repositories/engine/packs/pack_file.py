@@ -39,7 +39,7 @@ class PackFile:
         self._store = store
         self._hash = blake3.blake3()
         self._blocks: list[BlockRecord] = []
-        with medium_errors("a pack being written"):
+        with medium_errors("a pack being written", writing=True):
             descriptor, self._path = tempfile.mkstemp(dir=store.storage.scratch_directory(), prefix="pack-")
             self._file = os.fdopen(descriptor, "wb", buffering=0)
         self._write(self.seal.header)
@@ -58,7 +58,7 @@ class PackFile:
         directory_offset = self.length
         self._write(part)
         self._write(PackFooter(directory_offset, len(part), 0, self.length + FOOTER_LENGTH).to_bytes())
-        with medium_errors("a pack being written"):
+        with medium_errors("a pack being written", writing=True):
             self._file.close()
         blocks = tuple(self._blocks)
         return PackRecord(self.pack_id, self.length, self._hash.digest(), self.pack_class, self.seal.header, blocks)
@@ -76,7 +76,7 @@ class PackFile:
 
     def _write(self, data: bytes | bytearray) -> None:
         view = memoryview(data)
-        with medium_errors("a pack being written"):
+        with medium_errors("a pack being written", writing=True):
             while len(view):
                 written = self._file.write(view)
                 if not written:

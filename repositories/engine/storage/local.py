@@ -46,14 +46,14 @@ class LocalStorage(Storage):
         def write(descriptor: int) -> None:
             _write_all(descriptor, memoryview(data))
 
-        with medium_errors(name):
+        with medium_errors(name, writing=True):
             self._refuse_existing(name, overwrite=overwrite)
             path = self._new_scratch_file(write)
             self._settle(path, name)
 
     def put_file(self, name: str, path: str) -> None:
         """Move (same file system) or copy the file into place; durable when it returns."""
-        with medium_errors(name):
+        with medium_errors(name, writing=True):
             self._refuse_existing(name, overwrite=False)
             if os.path.dirname(os.path.abspath(path)) == self._scratch.path:
                 with open(path, "rb") as file:
@@ -109,7 +109,7 @@ class LocalStorage(Storage):
 
     def scratch_directory(self) -> str | None:
         """Return the directory whose files put_file moves instead of copying."""
-        with medium_errors(_SCRATCH):
+        with medium_errors(_SCRATCH, writing=True):
             return self._require_scratch()
 
     def _full(self, name: str) -> str:

@@ -15,11 +15,19 @@ _READ_ONLY = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
 
 
 @contextlib.contextmanager
-def medium_errors(name: str) -> Iterator[None]:
-    """Turn operating system errors into the storage's error classes."""
+def medium_errors(name: str, *, writing: bool = False) -> Iterator[None]:
+    """Turn operating system errors into the storage's error classes.
+
+    A missing file is a missing object when reading; when writing it means that the medium itself is gone.
+    """
     try:
         yield
     except FileNotFoundError as error:
+        if writing:
+            raise RepositoryError(
+                f"{name} could not be written: the repository's directory is gone",
+                hint="check the mount, then run again",
+            ) from error
         raise ObjectMissingError(f"{name} is not in the repository", hint="run check") from error
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)

@@ -166,6 +166,16 @@ def test_a_medium_without_locks_keeps_what_lies_there(tmp_path: Path, monkeypatc
     assert file.exists()
 
 
+def test_a_medium_that_goes_away_is_no_missing_object(storage: LocalStorage) -> None:
+    """An unmounted disk is a repository fault, not damage of what is stored."""
+    storage.put("index/a", b"1")
+    os.rename(storage.path, storage.path + "-unmounted")
+    for act in (lambda: storage.put("index/b", b"2"), lambda: LocalStorage(storage.path).put("index/b", b"2")):
+        with pytest.raises(RepositoryError) as caught:
+            act()
+        assert type(caught.value) is RepositoryError
+
+
 def test_links_in_the_place_of_objects_are_not_followed(storage: LocalStorage, tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("secret")
