@@ -4,26 +4,35 @@ Owns the difference between "the database is away" (wait) and "the statement is 
 """
 
 import logging
-import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Final, TypeVar
 
-from django.db import InterfaceError, InternalError, OperationalError, connection
+from django.db import DatabaseError, InterfaceError, InternalError, OperationalError, connection
+from psycopg2.errorcodes import READ_ONLY_SQL_TRANSACTION
+
+from syncova_project import clock
 
 T = TypeVar("T")
 
-# InternalError: a server that was demoted answers "read-only transaction", and comes back or fails over.
-AWAY = (OperationalError, InterfaceError, InternalError)
+# What a database that is away can raise; `is_away` tells it from a fault of ours.
+FAULTS: Final = (OperationalError, InterfaceError, InternalError)
 PAUSE_SECONDS = 1.0
 
 logger = logging.getLogger(__name__)
+
+
+def is_away(error: DatabaseError | InterfaceError) -> bool:
+    """Tell whether waiting can help: no connection, or a server that takes no writes for now (a failover)."""
+    if isinstance(error, InternalError):
+        return bool(getattr(error.__cause__, "pgcode", None) == READ_ONLY_SQL_TRANSACTION)
+    return isinstance(error, OperationalError | InterfaceError)
 
 
 def forget_connection() -> None:
     """Drop this thread's connection, so that the next query opens a fresh one; never raises for a dead one."""
     try:
         connection.close()
-    except AWAY:
+    except FAULTS:
         connection.connection = None
 
 
@@ -31,7 +40,9 @@ def attempt(action: Callable[[], T]) -> T | None:
     """Run `action` once; None, with the connection dropped, when the database is away."""
     try:
         return action()
-    except AWAY as error:
+    except FAULTS as error:
+        if not is_away(error):
+            raise
         logger.warning("The database does not answer: %s", str(error).strip())
         forget_connection()
         return None
@@ -46,10 +57,12 @@ def until_done(action: Callable[[], T], *, give_up: Callable[[], bool] = lambda:
     while not give_up():
         try:
             return action()
-        except AWAY as error:
+        except FAULTS as error:
+            if not is_away(error):
+                raise
             if not told:
                 logger.warning("The database does not answer, waiting for it: %s", str(error).strip())
             told = True
             forget_connection()
-            time.sleep(PAUSE_SECONDS)
+            clock.sleep(PAUSE_SECONDS)
     return None

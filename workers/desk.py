@@ -10,7 +10,7 @@ from collections.abc import Callable
 from django.db import transaction
 
 from jobs.leases import Lease
-from workers.database import AWAY
+from workers.database import FAULTS, is_away
 
 logger = logging.getLogger(__name__)
 
@@ -35,8 +35,8 @@ def _attempt(action: Callable[[], object]) -> None:
     try:
         with transaction.atomic():
             action()
-    except AWAY:
-        raise
-    except Exception:
+    except Exception as error:
+        if isinstance(error, FAULTS) and is_away(error):
+            raise
         # A process edge: what a run records beside its verdict must never fail the run.
         logger.exception("A record of the run could not be written")

@@ -26,13 +26,14 @@ Stop = Callable[[], bool]
 
 
 def follow(
-    process: EngineProcess, *, handle: Handle, stop: Stop, grace_seconds: float = GRACE_SECONDS
+    process: EngineProcess, *, handle: Handle, stop: Stop, grace_seconds: float | None = None
 ) -> Finished | Failed:
     """Hand every event to `handle` and return the last one (Finished or Failed) once the child is gone.
 
     When `stop` says so the child is asked to cancel, and killed after `grace_seconds`. Returns only when the process
     is really gone: what is written afterwards about its end is true.
     """
+    grace = GRACE_SECONDS if grace_seconds is None else grace_seconds
     asked_at: float | None = None
     last: Event | None = None
     for event in process.events(LOOK_SECONDS):
@@ -42,10 +43,10 @@ def follow(
         if asked_at is None and stop():
             asked_at = clock.monotonic()
             process.cancel()
-        elif asked_at is not None and clock.monotonic() - asked_at >= grace_seconds:
+        elif asked_at is not None and clock.monotonic() - asked_at >= grace:
             logger.warning("The engine (process %d) did not stop when asked; it is killed.", process.pid)
             process.kill()
-    _see_off(process, grace_seconds if asked_at is None else 0.0)
+    _see_off(process, grace if asked_at is None else 0.0)
     return last if isinstance(last, Finished | Failed) else _silent()
 
 

@@ -17,7 +17,7 @@ from jobs.executors import Progress
 from jobs.leases import LeaseLostError
 from jobs.states import CancelOrigin
 from syncova_project import clock
-from workers.database import AWAY, PAUSE_SECONDS, forget_connection
+from workers.database import FAULTS, PAUSE_SECONDS, forget_connection, is_away
 
 POLL_SECONDS = 1.5
 STALLED_AFTER_SECONDS = 900.0
@@ -138,7 +138,9 @@ class LeaseKeeper:
             if self._pending is not None:
                 self._perform(self._pending)
                 self._pending = None
-        except AWAY as error:
+        except FAULTS as error:
+            if not is_away(error):
+                raise
             logger.warning("The database does not answer; the lease is asked for again: %s", str(error).strip())
             forget_connection()
             clock.sleep(PAUSE_SECONDS)

@@ -8,10 +8,9 @@ import logging
 import threading
 from typing import Final
 
-from jobs.tick import run_pass
-
 from jobs.database_time import database_now
 from jobs.models import SchedulerState
+from jobs.tick import run_pass
 from workers.database import attempt, forget_connection
 
 SILENT_TICKS: Final = 3
@@ -37,17 +36,20 @@ class Metronome:
         self._thread.join(self._tick_seconds)
 
     def _watch(self) -> None:
-        told = False
         while not self._stopping.wait(self._tick_seconds):
-            silence = attempt(seconds_without_pass)
-            if silence is not None and silence > SILENT_TICKS * self._tick_seconds:
-                if not told:
-                    logger.warning("No pass for %.0f s although beat should ask for one: passes are made here", silence)
-                told = True
-                attempt(run_pass)
-            else:
-                told = False
-            forget_connection()
+            try:
+                attempt(self._look)
+            except Exception:
+                # A process edge: this thread is the last that makes passes.
+                logger.exception("A pass without beat failed")
+            finally:
+                forget_connection()
+
+    def _look(self) -> None:
+        silence = seconds_without_pass()
+        if silence > SILENT_TICKS * self._tick_seconds:
+            logger.warning("No pass for %.0f s although beat should ask for one: it is made here", silence)
+            run_pass()
 
 
 def seconds_without_pass() -> float:

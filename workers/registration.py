@@ -59,9 +59,14 @@ class Registrar:
         forget_connection()
 
     def _tell(self, *, draining: bool) -> bool:
-        told = attempt(lambda: self._seen(draining=draining))
-        forget_connection()
-        return bool(told)
+        try:
+            return bool(attempt(lambda: self._seen(draining=draining)))
+        except Exception:
+            # A process edge: without its thread the worker would be counted out without a word.
+            logger.exception("This worker could not be registered for group %s", self._worker.group)
+            return False
+        finally:
+            forget_connection()
 
     def _seen(self, *, draining: bool) -> bool:
         worker_seen(self._worker, draining=draining, now=database_now())

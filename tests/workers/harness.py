@@ -63,6 +63,12 @@ class Stack:
         """Start Valkey (again)."""
         self.broker = servers.start_valkey(self.place, self.account)
 
+    def restart_broker(self) -> None:
+        """Kill Valkey and start it again, empty."""
+        assert self.broker is not None
+        valkey.stop(self.broker.identity, grace=0)
+        self.start_broker()
+
     def broker_signal(self, number: signal.Signals) -> None:
         """Signal Valkey, for instance SIGSTOP and SIGCONT."""
         assert self.broker is not None

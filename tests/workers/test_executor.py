@@ -2,6 +2,8 @@
 
 import datetime as dt
 import os
+import signal
+import threading
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -17,7 +19,7 @@ from repositories.models import Backup, Repository, RepositoryFreeze
 from syncova_project.errors import ConfigurationError
 from tests.workers import scenario
 from tests.workers.scenario import Ground
-from workers import backup_events
+from workers import backup_events, engine_run
 from workers.executor import EngineExecutor
 
 pytestmark = pytest.mark.django_db
@@ -157,6 +159,42 @@ def test_a_cancel_is_obeyed(place: Ground) -> None:
 
     result = execute(request, Impatient())
     assert result.cancelled is CancelOrigin.USER
+    assert place.backup_ids() == []
+
+
+@dataclass
+class Saboteur(Control):
+    """Signals the engine as soon as it has read something."""
+
+    number: signal.Signals = signal.SIGKILL
+    origin_after: CancelOrigin | None = None
+
+    def heartbeat(self, progress: Progress) -> None:
+        if progress.bytes_read and self.origin is None and not self.asked:
+            self.asked, self.origin = 1, self.origin_after
+            for child in Path(f"/proc/{os.getpid()}/task/{threading.get_native_id()}/children").read_text().split():
+                if "repositories.engine.process" in Path(f"/proc/{child}/cmdline").read_text():
+                    os.kill(int(child), self.number)
+
+
+def test_a_killed_engine_is_a_transient_failure(place: Ground) -> None:
+    """C5: for instance by the out-of-memory killer; the retry policy applies and nothing is half there."""
+    tree = scenario.large_tree(place.directory, size=3_000_000)
+    result = execute(replace(request_for(place, tree), bandwidth_limit_bps=100_000), Saboteur())
+    assert result.failure is not None
+    assert (result.failure.code, result.failure.failure_class) == ("ENGINE_LOST", FailureClass.TRANSIENT)
+    assert place.backup_ids() == []
+
+
+def test_a_stuck_engine_is_killed_when_it_does_not_obey(place: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    """E2: asked, then killed after the grace, and only then told as cancelled."""
+    monkeypatch.setattr(engine_run, "GRACE_SECONDS", 0.5)
+    tree = scenario.large_tree(place.directory, size=3_000_000)
+    control = Saboteur(number=signal.SIGSTOP, origin_after=CancelOrigin.USER)
+    result = execute(replace(request_for(place, tree), bandwidth_limit_bps=100_000), control)
+    assert result.cancelled is CancelOrigin.USER
+    children = Path(f"/proc/{os.getpid()}/task/{threading.get_native_id()}/children").read_text().split()
+    assert not any("repositories.engine.process" in Path(f"/proc/{pid}/cmdline").read_text() for pid in children)
     assert place.backup_ids() == []
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import pytest
-from django.db import OperationalError
+from django.db import InternalError, OperationalError
 
 from jobs.executors import Progress
 from jobs.leases import LeaseLostError
@@ -165,6 +165,16 @@ def test_a_standstill_is_told_once(monkeypatch: pytest.MonkeyPatch, desk: FakeDe
     assert len(desk.stalls) == 1
     keeper.report(Progress(phase="reading", files=1))
     wait_for(lambda: len(desk.stalls) == 2)
+
+
+def test_a_refused_statement_is_no_outage(desk: FakeDesk, keeper: LeaseKeeper) -> None:
+    """Waiting would not help, and a write that is asked for ever would hold up the run's end."""
+
+    def refused() -> None:
+        raise InternalError("current transaction is aborted")
+
+    keeper.submit(refused)
+    wait_for(lambda: keeper.lost)
 
 
 def test_a_fault_of_ours_counts_as_a_lost_lease(desk: FakeDesk, keeper: LeaseKeeper) -> None:

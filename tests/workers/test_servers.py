@@ -66,7 +66,10 @@ def test_a_flushed_broker_loses_no_run(stack: Stack, tmp_path: Path) -> None:
 
 
 def test_a_stopped_broker_stops_neither_requests_nor_passes(stack: Stack, tmp_path: Path) -> None:
-    """Valkey stopped (SIGSTOP): requests are taken, passes go on without it, and the run starts once it is back."""
+    """Valkey stopped (SIGSTOP): requests are taken, passes go on without it, and the run starts once it is back.
+
+    A restarted Valkey is found again by every process.
+    """
     stack.start_worker("work", group="still")
     place = scenario.ground(tmp_path, "still")
     asked = scenario.job(place, scenario.small_tree(tmp_path))
@@ -81,6 +84,8 @@ def test_a_stopped_broker_stops_neither_requests_nor_passes(stack: Stack, tmp_pa
     finally:
         stack.broker_signal(signal.SIGCONT)
     assert scenario.finished(run).state == RunState.SUCCEEDED
+    stack.restart_broker()
+    assert scenario.finished(scenario.request(asked)).state == RunState.SUCCEEDED
 
 
 def test_everything_twice_does_nothing_twice(stack: Stack, tmp_path: Path) -> None:
