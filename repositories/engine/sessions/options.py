@@ -3,9 +3,18 @@
 Owns the values only.
 """
 
-from dataclasses import dataclass
+import os
+from dataclasses import dataclass, field
 
 from repositories.engine.limits import MIB
+
+_MOST_WORKERS = 8
+
+
+def _default_workers() -> int:
+    """Return one sealing thread per processor this process may use, at least 2, so that one can wait for the medium."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(2, min(usable, _MOST_WORKERS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,6 +22,6 @@ class WriteOptions:
     """Compression (`off`, `fast`, `default`, `max`), threads that seal, sizes in bytes."""
 
     compression: str = "default"
-    workers: int = 2
+    workers: int = field(default_factory=_default_workers)
     pack_target: int = 32 * MIB
     in_flight: int = 32 * MIB
