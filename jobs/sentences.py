@@ -14,9 +14,20 @@ from jobs.models import Run, ScheduleDecision, Source
 from jobs.states import HeldCode, RunState
 from repositories.models import RepositoryFreeze
 
-_REASONS: Final[Mapping[str, Callable[[], str]]] = {
-    "permission_denied": lambda: _("no read permission"),
-    "PERMISSION_DENIED": lambda: _("no read permission"),
+# The engine's kinds of problems that skip an object; a strict job's warnings skip too.
+REASONS: Final[Mapping[str, Callable[[], str]]] = {
+    "permission": lambda: _("no read permission"),
+    "io_error": lambda: _("read error"),
+    "type_changed": lambda: _("replaced while it was read"),
+    "path_too_long": lambda: _("path too long"),
+    "duplicate_name": lambda: _("name listed twice"),
+    "unknown_type": lambda: _("unknown type of file"),
+    "still_changing": lambda: _("kept changing while it was read"),
+    "attribute": lambda: _("attributes could not be read"),
+    "parent_unreadable": lambda: _("the earlier backup could not be read"),
+    "SOURCE_MISSING": lambda: _("source missing"),
+    "SOURCE_NOT_ALLOWED": lambda: _("source outside the allowed directories"),
+    "SOURCE_NOT_REPORTED": lambda: _("source not reported by its worker"),
 }
 
 
@@ -56,14 +67,21 @@ def decision_sentence(decision: ScheduleDecision) -> str:
 
 
 def _skipped_sentence(told: Mapping[str, Any]) -> str:
+    """Say how many and why; reasons are counted over the problems that a run keeps, so some may have none."""
     count = int(told.get("skipped", 0))
     sentence = ngettext("%(n)d object skipped", "%(n)d objects skipped", count) % {"n": count}
-    reasons = [f"{_reason(code)} ({n})" for code, n in dict(told.get("reasons", {})).items()]
-    return f"{sentence}: {', '.join(reasons)}." if reasons else f"{sentence}."
+    counted: dict[str, int] = dict(told.get("reasons", {}))
+    if not counted:
+        return f"{sentence}."
+    if len(counted) == 1:
+        return f"{sentence}: {_reason(next(iter(counted)))}."
+    reasons = [f"{_reason(code)} ({n})" for code, n in counted.items()]
+    others = [_("others")] if sum(counted.values()) < count else []
+    return f"{sentence}: {', '.join(reasons + others)}."
 
 
 def _reason(code: str) -> str:
-    return _REASONS[code]() if code in _REASONS else code.replace("_", " ").lower()
+    return REASONS[code]() if code in REASONS else code.replace("_", " ").lower()
 
 
 def _cancelled_sentence(run: Run) -> str:

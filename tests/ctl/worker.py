@@ -73,7 +73,7 @@ def ring(run_id: uuid.UUID, fence: int, group: str) -> None:
             chain=source.chain,
             mode=BackupMode.FULL,
             figures=Figures(files=1, logical_bytes=2048, bytes_read=2048, skipped=int(source.name == SKIPPED_PATH)),
-            skip_reasons={"permission_denied": 1} if source.name == SKIPPED_PATH else {},
+            skip_reasons={"permission": 1} if source.name == SKIPPED_PATH else {},
         )
         for position, source in enumerate(request.sources)
     )

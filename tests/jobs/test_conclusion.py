@@ -108,7 +108,7 @@ def test_conclude_writes_verdict_and_sources_together() -> None:
     failure = Failure("SOURCE_MISSING", "It is gone.", FailureClass.SOURCE)
     result = ExecutionResult(
         sources=(
-            good(first, figures=Figures(files=4, skipped=2), skip_reasons={"permission_denied": 2}),
+            good(first, figures=Figures(files=4, skipped=2), skip_reasons={"permission": 2}),
             SourceResult(second.id, TaskState.FAILED, failure=failure),
         )
     )
@@ -116,7 +116,7 @@ def test_conclude_writes_verdict_and_sources_together() -> None:
     assert verdict is not None
     done = again(run)
     assert (done.state, done.skipped, done.files) == (RunState.PARTIAL_FAILURE, 3, 4)
-    assert done.reason_parameters["reasons"] == {"permission_denied": 2, "SOURCE_MISSING": 1}
+    assert done.reason_parameters["reasons"] == {"permission": 2, "SOURCE_MISSING": 1}
     states = list(done.task_runs.order_by("position").values_list("state", "skipped", "error_code"))
     assert states == [("partial_failure", 2, ""), ("failed", 0, "SOURCE_MISSING")]
 

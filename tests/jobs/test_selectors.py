@@ -9,6 +9,7 @@ from jobs import selectors, sentences
 from jobs.errors import JobNotFoundError, RunNotFoundError
 from jobs.models import Job, Schedule, ScheduleDecision
 from jobs.states import HeldCode
+from repositories.engine.manifest.problems import SEVERITIES, Severity
 from tests.jobs.builders import NOW, make_job, make_run, make_schedule, new_id
 
 pytestmark = pytest.mark.django_db
@@ -84,9 +85,9 @@ def test_every_held_reason_has_a_sentence(code: str) -> None:
                 "state": "partial_failure",
                 "skipped": 17,
                 "reason_code": "objects_skipped",
-                "reason_parameters": {"skipped": 17, "reasons": {"permission_denied": 17}},
+                "reason_parameters": {"skipped": 17, "reasons": {"permission": 17}},
             },
-            "17 objects skipped: no read permission (17).",
+            "17 objects skipped: no read permission.",
         ),
         (
             {
@@ -95,7 +96,16 @@ def test_every_held_reason_has_a_sentence(code: str) -> None:
                 "reason_code": "objects_skipped",
                 "reason_parameters": {"skipped": 1, "reasons": {"SOURCE_MISSING": 1}},
             },
-            "1 object skipped: source missing (1).",
+            "1 object skipped: source missing.",
+        ),
+        (
+            {
+                "state": "partial_failure",
+                "skipped": 250,
+                "reason_code": "objects_skipped",
+                "reason_parameters": {"skipped": 250, "reasons": {"permission": 90, "NEW_KIND": 10}},
+            },
+            "250 objects skipped: no read permission (90), new kind (10), others.",
         ),
         ({"state": "failed", "error_message": "No room is left."}, "No room is left."),
         ({"state": "cancelled", "cancelled_by": "alice"}, "Cancelled by alice."),
@@ -109,6 +119,12 @@ def test_every_held_reason_has_a_sentence(code: str) -> None:
 def test_why_a_run_ended(fields: dict[str, Any], sentence: str) -> None:
     """A11: "17 objects skipped: no read permission"."""
     assert sentences.reason_sentence(make_run(**fields)) == sentence
+
+
+def test_every_kind_that_skips_has_words() -> None:
+    """A11: "because of" is told in words, not in codes."""
+    skipping = {str(kind) for kind, severity in SEVERITIES.items() if severity is not Severity.NOTE}
+    assert skipping - set(sentences.REASONS) == set()
 
 
 def test_decisions_are_told_in_words() -> None:

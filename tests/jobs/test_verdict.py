@@ -19,7 +19,7 @@ def good(task: uuid.UUID = FIRST, *, skipped: int = 0, **fields: object) -> Sour
         "manifest_id": "m",
         "mode": BackupMode.FULL,
         "figures": Figures(files=10, skipped=skipped, bytes_read=7),
-        "skip_reasons": {"permission_denied": skipped} if skipped else {},
+        "skip_reasons": {"permission": skipped} if skipped else {},
     }
     return SourceResult(task, TaskState.SUCCEEDED, **(values | fields))  # type: ignore[arg-type]
 
@@ -38,7 +38,7 @@ def test_skipped_objects_are_a_partial_failure_with_their_reason() -> None:
     verdict = decide(ExecutionResult(sources=(good(skipped=17),)), [FIRST])
     assert verdict.state is RunState.PARTIAL_FAILURE
     assert verdict.failure is None
-    assert verdict.reason_parameters == {"skipped": 17, "sources_failed": 0, "reasons": {"permission_denied": 17}}
+    assert verdict.reason_parameters == {"skipped": 17, "sources_failed": 0, "reasons": {"permission": 17}}
 
 
 def test_a_failed_source_counts_as_skipped() -> None:
