@@ -9,7 +9,7 @@ from repositories.engine.clock import SYSTEM_CLOCK, Clock
 from repositories.engine.ids import backup_id, uuid7
 from repositories.engine.keys.kdf import KdfParameters
 from repositories.engine.manifest.backups import list_backups
-from repositories.engine.repository import CreateOptions, Repository, create_repository
+from repositories.engine.repository import CreateOptions, Repository, WriteSession, create_repository
 from repositories.engine.restore import Overwrite, RestoreRequest, RestoreResult, restore
 from repositories.engine.storage.base import Storage
 from repositories.engine.storage.local import LocalStorage
@@ -43,8 +43,13 @@ def local_repository(path: Path) -> Repository:
     return make_repository(LocalStorage(str(path)))
 
 
-def back_up_tree(repository: Repository, path: Path | bytes, **changes: object) -> BackupResult:
-    """Back up `path` as source "tree"; keywords of SourceSpec, BackupOptions and Hooks may be given."""
+def back_up_tree(
+    repository: Repository, path: Path | bytes, *, session: WriteSession | None = None, **changes: object
+) -> BackupResult:
+    """Back up `path` as source "tree"; keywords of SourceSpec, BackupOptions and Hooks may be given.
+
+    In `session` if there is one, else in one of its own.
+    """
     run = uuid7(SYSTEM_CLOCK.now_ns())
     raw = path if isinstance(path, bytes) else str(path).encode("utf-8", "surrogateescape")
     source: dict[str, object] = {"name": "tree", "path": raw}
@@ -61,8 +66,11 @@ def back_up_tree(repository: Repository, path: Path | bytes, **changes: object) 
             if key in cls.__dataclass_fields__
         )
         home[key] = value
-    with repository.begin_write() as session:
-        return back_up(session, SourceSpec(**source), BackupOptions(**options), Hooks(**hooks))  # type: ignore[arg-type]
+    order = (SourceSpec(**source), BackupOptions(**options), Hooks(**hooks))  # type: ignore[arg-type]
+    if session is not None:
+        return back_up(session, *order)
+    with repository.begin_write() as own:
+        return back_up(own, *order)
 
 
 def restore_latest(

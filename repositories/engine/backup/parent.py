@@ -17,6 +17,9 @@ from repositories.engine.manifest.entries import Entry
 from repositories.engine.manifest.entry_reader import Listing, read_listings
 from repositories.engine.manifest.order import directory_key
 
+_HIGHEST_SEQUENCE = 2**62
+"""A forged number must not make the next one impossible to store."""
+
 Found = tuple[Entry, msgspec.Raw]
 
 
@@ -29,10 +32,12 @@ class Lineage:
     heads: tuple[bytes, ...]
 
 
-def choose_lineage(store: Store, source_name: str, wanted: str | None, most_heads: int) -> Lineage:
-    """Return the lineage of a new backup; the parent is `wanted`, else the newest backup of the source.
+def choose_lineage(
+    store: Store, source_name: str, wanted: str | None, usable: Callable[[Backup], bool], most_heads: int
+) -> Lineage:
+    """Return the lineage of a new backup; the parent is `wanted`, else the newest `usable` backup of the source.
 
-    Raises BackupNotFoundError when `wanted` is no backup.
+    Raises BackupNotFoundError when `wanted` is no backup of this source.
     """
     backups = list_backups(store)
     parent: Backup | None = None
@@ -44,11 +49,12 @@ def choose_lineage(store: Store, source_name: str, wanted: str | None, most_head
                 hint="name a backup of the same source as parent",
             )
     else:
-        parent = next((backup for backup in reversed(backups) if backup.source_name == source_name), None)
+        same_source = (backup for backup in reversed(backups) if backup.source_name == source_name)
+        parent = next(filter(usable, same_source), None)
     linked = {head for backup in backups for head in backup.root.lineage.heads}
     heads = [identity for backup in backups if (identity := bytes.fromhex(backup.manifest_id)) not in linked]
-    sequence = max((backup.root.lineage.sequence for backup in backups), default=0) + 1
-    return Lineage(parent, sequence, tuple(heads[-most_heads:]))
+    highest = max((backup.root.lineage.sequence for backup in backups), default=0)
+    return Lineage(parent, min(highest, _HIGHEST_SEQUENCE) + 1, tuple(heads[-most_heads:]))
 
 
 class ParentCursor:

@@ -9,6 +9,7 @@ from repositories.engine.progress import Progress
 
 _ENTRIES_BETWEEN = 64
 _SECONDS_BETWEEN = 0.2
+_LARGE_READ = 65536
 
 
 class Pulse:
@@ -35,7 +36,8 @@ class Pulse:
         self.bytes_read += count
         if self._bucket is not None:
             self._bucket.take(count)
-        if count > 65536:
+            self.beat()
+        elif count > _LARGE_READ:
             self.beat()
 
     def beat(self) -> None:

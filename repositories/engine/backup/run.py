@@ -4,6 +4,7 @@ Owns the order of steps and what ends a backup: a missing root, a suddenly empty
 Whatever happens before the commit leaves nothing visible.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from repositories.engine.backup.compare import Comparison
@@ -16,6 +17,8 @@ from repositories.engine.backup.pulse import Pulse
 from repositories.engine.backup.session import BackupSession
 from repositories.engine.display import show_path
 from repositories.engine.errors import SourceEmptyError, SourceError
+from repositories.engine.ids import ChunkKind
+from repositories.engine.manifest.backups import Backup
 from repositories.engine.manifest.entries import Entry, StreamRef
 from repositories.engine.manifest.entry_writer import EntryWriter
 from repositories.engine.manifest.problems import ProblemKind, Severity
@@ -67,7 +70,7 @@ def back_up(session: BackupSession, source: SourceSpec, options: BackupOptions, 
     rules = WalkRules(
         ExcludeRules(source.excludes), source.one_file_system, identities(source.skip_paths), FileSystems()
     )
-    lineage = choose_lineage(session.repository, source.name, options.parent, MAX_HEADS)
+    lineage = choose_lineage(session.repository, source.name, options.parent, _usable_in(session), MAX_HEADS)
     problems = ProblemLog(session, strict=options.strict)
     pulse = Pulse(hooks)
     pulse.check_cancelled()
@@ -83,6 +86,16 @@ def back_up(session: BackupSession, source: SourceSpec, options: BackupOptions, 
     return _commit(task, lineage, (describer, described), (problems, pulse))
 
 
+def _usable_in(session: BackupSession) -> Callable[[Backup], bool]:
+    """Return whether a backup can be a parent: one committed since the session began is not in its index."""
+
+    def usable(backup: Backup) -> bool:
+        pages = backup.root.pages
+        return pages is None or session.has(ChunkKind.PAGE, pages.id)
+
+    return usable
+
+
 def _unread_file(source: SourceSpec, problems: ProblemLog) -> str:
     reasons = [problem.detail for problem in problems.first()] or ["it vanished"]
     return f"source {show_path(source.path)}, a single file, could not be read: {reasons[0]}"
@@ -93,7 +106,7 @@ def _describe_all(
 ) -> tuple[Describer, _Described]:
     problems, pulse = watch
     session, hooks = task.session, task.hooks
-    chunks = session.repository.reader()
+    chunks = session.reader()
     reader = FileReader(session, session.repository.chunker(), hooks.clock, pulse.taken)
     comparison = Comparison(session, chunks, task.source)
     describer = Describer(Workshop(session, reader, comparison, problems, pulse, hooks))

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from repositories.engine.ids import ChunkKind
 from repositories.engine.manifest.backups import BackupStore
-from repositories.engine.manifest.chunks import ChunkSink
+from repositories.engine.manifest.chunks import ChunkSink, ChunkSource
 
 
 class Stream(Protocol):
@@ -62,6 +62,9 @@ class BackupSession(ChunkSink, Protocol):
     @property
     def new_chunks(self) -> int:
         """Chunks so far that were not there before."""
+
+    def reader(self) -> ChunkSource:
+        """Return what reads the chunks that were there when the session began."""
 
     def has(self, kind: ChunkKind, chunk_id: bytes) -> bool:
         """Return whether a chunk can be referred to."""

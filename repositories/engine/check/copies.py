@@ -3,12 +3,15 @@
 Owns the reading of each copy by itself; a reader elsewhere is content with either.
 """
 
+import time
+
 from repositories.engine.check.report import Beat, Findings
 from repositories.engine.errors import IntegrityError, ObjectMissingError, RetiredKeyError
 from repositories.engine.format.kinds import DIRECTORIES, WRITTEN_TWICE, ObjectKind, names_of, object_id_of
 from repositories.engine.repository import Repository
 
 _OPENED_OTHERWISE = frozenset({ObjectKind.CONFIG, ObjectKind.KEYRING, ObjectKind.SLOT})
+_SETTLE_SECONDS = 0.2
 _SEALED_ONCE = (
     ObjectKind.CHECKPOINT,
     ObjectKind.ANNOTATION,
@@ -20,34 +23,56 @@ _SEALED_ONCE = (
 )
 
 
-def check_copies(repository: Repository, findings: Findings, beat: Beat) -> int:
+class Suspects:
+    """Objects with something wrong at the first look: another writer may just be putting or removing them."""
+
+    def __init__(self) -> None:
+        self.found: list[tuple[ObjectKind, str]] = []
+
+
+def check_copies(repository: Repository, suspects: Suspects, beat: Beat) -> int:
     """Read every small object in every copy; return how many objects there are."""
     checked = 0
     for kind in (*sorted(WRITTEN_TWICE), *_SEALED_ONCE):
         for name in repository.store.names(kind):
             beat()
-            _check_object(repository, kind, name, findings)
+            if _wrong_copies(repository, kind, name):
+                suspects.found.append((kind, name))
             checked += 1
-    _, damaged = repository.slots()
-    if damaged:
-        findings.add("keyring", DIRECTORIES[ObjectKind.SLOT], f"{damaged} key slots are damaged")
     return checked
 
 
-def _check_object(repository: Repository, kind: ObjectKind, name: str, findings: Findings) -> None:
-    seen: dict[str, bytes] = {}
+def confirm_suspects(repository: Repository, suspects: Suspects, findings: Findings) -> None:
+    """Look at the suspects again, and report those that are still there and still wrong."""
+    if suspects.found:
+        time.sleep(_SETTLE_SECONDS)
+    there = {kind: frozenset(repository.store.names(kind)) for kind, _ in suspects.found}
+    for kind, name in suspects.found:
+        if name in there[kind]:
+            for copy, message in _wrong_copies(repository, kind, name):
+                findings.add("copy", copy, message)
+    _, damaged = repository.slots()
+    if damaged:
+        findings.add("keyring", DIRECTORIES[ObjectKind.SLOT], f"{damaged} key slots are damaged")
+
+
+def _wrong_copies(repository: Repository, kind: ObjectKind, name: str) -> list[tuple[str, str]]:
+    """Return (name of a copy, what is wrong with it)."""
+    wrong: list[tuple[str, str]] = []
+    seen: set[bytes] = set()
     for copy in names_of(kind, name):
         try:
             data = repository.storage.get(copy)
             _open(repository, kind, name, data)
         except RetiredKeyError:
-            return  # it does not count: as if it were not there
+            return []  # it does not count: as if it were not there
         except (ObjectMissingError, IntegrityError) as error:
-            findings.add("copy", copy, error.message)
-            continue
-        seen[copy] = data
-    if len(set(seen.values())) > 1:
-        findings.add("copy", name, "its two copies differ")
+            wrong.append((copy, error.message))
+        else:
+            seen.add(data)
+    if len(seen) > 1:
+        wrong.append((name, "its two copies differ"))
+    return wrong
 
 
 def _open(repository: Repository, kind: ObjectKind, name: str, data: bytes) -> None:

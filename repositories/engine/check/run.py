@@ -6,7 +6,7 @@ Owns the order: small objects, packs, content if asked for, then what all that m
 from collections.abc import Sequence
 
 from repositories.engine.backup.options import Hooks
-from repositories.engine.check.copies import check_copies
+from repositories.engine.check.copies import Suspects, check_copies, confirm_suspects
 from repositories.engine.check.packs import PackResult, check_sizes, read_packs, unreferenced
 from repositories.engine.check.references import ReferenceCheck
 from repositories.engine.check.remembering import remember
@@ -55,7 +55,10 @@ def check(repository: Repository, request: CheckRequest, hooks: Hooks) -> CheckR
 
 def _check(repository: Repository, request: CheckRequest, hooks: Hooks) -> CheckReport:
     findings, pulse = Findings(), _Pulse(hooks)
-    objects = check_copies(repository, findings, pulse)
+    suspects = Suspects()
+    objects = check_copies(repository, suspects, pulse)
+    # Backups before the index: what is committed meanwhile refers to packs that an older index does not know.
+    backups = _decodable(repository, findings)
     reader = repository.reader()
     packs = reader.index.packs()
     wrong = check_sizes(repository, packs.values(), findings, pulse)
@@ -65,10 +68,10 @@ def _check(repository: Repository, request: CheckRequest, hooks: Hooks) -> Check
         results = _read_all(repository, reader, findings, pulse)
         remembered = remember(repository, results, hooks.clock.now_ns())
     bad = _lost_chunks(reader, wrong, results)
-    backups = _decodable(repository, findings)
     references = ReferenceCheck(reader, bad, pulse)
     pulse.phase = "checking backups"
     hurt = [each for backup in backups if (each := _check_backup(references, backup, findings)) is not None]
+    confirm_suspects(repository, suspects, findings)
     return CheckReport(
         backups=len(backups),
         packs=len(packs),

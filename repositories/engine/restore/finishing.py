@@ -132,7 +132,8 @@ class SecondPass:
         """Set an open directory's attributes, if they are ours to set."""
         status = os.fstat(descriptor)
         overwriting = self._overwrite is not Overwrite.NEVER and not above
-        if not stat.S_ISDIR(status.st_mode) or not (is_unfinished(status) or overwriting):
+        ours = is_unfinished(status) or path in self._makers.tally.unmarked
+        if not stat.S_ISDIR(status.st_mode) or not (ours or overwriting):
             return
         try:
             attributes = attributes_of(self._makers.source, entry)

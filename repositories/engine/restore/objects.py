@@ -71,8 +71,7 @@ class ObjectMaker:
             raise_if_fatal(error)
             self._tally.failed(path, error)
             return False
-        self._tally.restored(entry)
-        return True
+        return self._made_directory(directory, path, entry)
 
     def link(self, first: tuple[int, bytes], directory: int, entry: Entry) -> bool:
         """Make `entry` a hard link to (directory, name) `first`; return False when it must be written by itself."""
@@ -107,6 +106,13 @@ class ObjectMaker:
         set_attributes(directory, name, attributes, self._tally.warn)
         self._tally.restored(entry)
 
+    def _made_directory(self, directory: int, path: bytes, entry: Entry) -> bool:
+        self._tally.restored(entry)
+        if not is_unfinished(os.stat(entry.name, dir_fd=directory, follow_symlinks=False)):
+            # File systems without such modes do not keep the mark; what we made must be remembered then.
+            self._tally.unmarked.add(path)
+        return True
+
     def _existing_directory(self, directory: int, path: bytes, entry: Entry) -> bool:
         try:
             status = os.stat(entry.name, dir_fd=directory, follow_symlinks=False)
@@ -117,8 +123,7 @@ class ObjectMaker:
             if self._policy.judge(directory, entry, status) is Verdict.REPLACE:
                 os.unlink(entry.name, dir_fd=directory)
                 os.mkdir(entry.name, UNFINISHED_DIRECTORY, dir_fd=directory)
-                self._tally.restored(entry)
-                return True
+                return self._made_directory(directory, path, entry)
         except OSError as error:
             raise_if_fatal(error)
             self._tally.failed(path, error)

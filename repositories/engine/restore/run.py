@@ -93,8 +93,10 @@ def _counted_before(first: bytes, count: int) -> None:
 def _run(job: _Restore, repository: RestorableRepository) -> None:
     first = next(job.selection(), None)  # a path that is not there is told before anything is made
     del first
-    root = open_target(job.request.target)
+    root, fresh = open_target(job.request.target)
     try:
+        if fresh and not is_unfinished(os.fstat(root)):
+            job.tally.unmarked.add(b"")
         second = _both_passes(job, root)
         if job.request.verify:
             job.pulse.phase = "verifying"

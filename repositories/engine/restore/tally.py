@@ -25,6 +25,7 @@ class Tally:
         self._counts: Counter[str] = Counter()
         self._unlinkable: set[bytes] = set()
         self._damaged: set[bytes] = set()
+        self.unmarked: set[bytes] = set()
 
     @property
     def bytes_written(self) -> int:

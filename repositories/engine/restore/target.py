@@ -30,11 +30,12 @@ def is_unfinished(status: os.stat_result) -> bool:
     return stat.S_ISREG(status.st_mode) and mode == UNFINISHED_FILE and status.st_nlink == 1
 
 
-def open_target(path: bytes) -> int:
-    """Open the target directory, made with its parents if need be; return its descriptor.
+def open_target(path: bytes) -> tuple[int, bool]:
+    """Open the target directory, made with its parents if need be; return its descriptor and whether it is fresh.
 
-    One that is new or empty is closed to others until it is done. Raises RestoreTargetError.
+    A fresh one (new, or ours and empty) is closed to others until it is done. Raises RestoreTargetError.
     """
+    fresh = False
     try:
         with contextlib.suppress(FileExistsError):
             parent = os.path.dirname(path.rstrip(b"/"))
@@ -44,11 +45,12 @@ def open_target(path: bytes) -> int:
         descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         if os.fstat(descriptor).st_uid == os.geteuid() and not os.listdir(descriptor):
             os.chmod(descriptor, UNFINISHED_DIRECTORY)
+            fresh = True
     except OSError as error:
         raise RestoreTargetError(
             f"target {show_path(path)} cannot be used: {error.strerror}", hint="give a directory you may write to"
         ) from error
-    return descriptor
+    return descriptor, fresh
 
 
 def has_default_acl(descriptor: int) -> bool:

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 
 FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 
+_WORTH_LOOKING = 64 * 1024
+
 
 class TypeChangedError(OSError):
     """Something else than a regular file stands where the walk saw one."""
@@ -30,8 +32,12 @@ def open_regular(name: bytes, directory: int) -> tuple[int, os.stat_result]:
 
 
 def may_have_holes(status: os.stat_result) -> bool:
-    """Return whether fewer blocks are allocated than the size needs."""
-    return status.st_blocks * 512 < status.st_size
+    """Return whether so much less is allocated than the size needs that looking for holes is worth it.
+
+    Small gaps are no holes: content within the inode, compression. And some file systems were wrong about holes of
+    what had just been written: not asking them is safer, zeros are found anyway.
+    """
+    return status.st_size - status.st_blocks * 512 >= _WORTH_LOOKING
 
 
 def segments(descriptor: int, size: int) -> Iterator[tuple[int, int, bool]]:

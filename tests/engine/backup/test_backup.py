@@ -318,3 +318,26 @@ def test_bad_rules_are_refused_before_anything_is_read(tree: Path, repository: R
 
 def test_problem_kinds_have_stable_names() -> None:
     assert ProblemKind("permission") is ProblemKind.PERMISSION
+
+
+def test_a_backup_that_the_session_cannot_see_is_no_parent(tree: Path, repository: Repository) -> None:
+    """Another writer commits while our session is open: its pages are not in our index."""
+    first = back_up_tree(repository, tree)
+    with repository.begin_write() as session:
+        (tree / "a").write_bytes(b"newer")
+        back_up_tree(repository, tree)
+        result = back_up_tree(repository, tree, session=session)
+    assert result.parent_id == first.backup_id
+    assert result.problems == []
+    assert result.sequence == 3
+
+
+def test_one_session_commits_several_backups(tree: Path, repository: Repository) -> None:
+    """A4: the repository is opened once per run; each source is a backup of its own."""
+    with repository.begin_write() as session:
+        first = back_up_tree(repository, tree, session=session)
+        second = back_up_tree(repository, tree, session=session)
+        other = back_up_tree(repository, tree, session=session, name="other")
+    assert (second.parent_id, second.bytes_read) == (first.backup_id, 0)
+    assert (other.new_chunks, other.bytes_read) == (0, first.bytes_read)
+    assert len(list_backups(repository)) == 3

@@ -3,7 +3,6 @@
 import os
 import shutil
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -48,12 +47,12 @@ def act(root: bytes, step: tuple[object, ...]) -> None:
 
 def _act(root: bytes, kind: str, target: bytes, rest: list[Any]) -> None:
     actions: dict[str, Callable[..., object]] = {
-        "file": lambda length, seed: Path(os.fsdecode(target)).write_bytes(pattern(length, seed)),
+        "file": lambda length, seed: _write(target, os.O_TRUNC, pattern(length, seed)),
         "directory": lambda: os.mkdir(target),
         "link": lambda to: os.symlink(to, target),
         "fifo": lambda: os.mkfifo(target),
         "hard": lambda other: os.link(os.path.join(root, *other), target, follow_symlinks=False),
-        "sparse": lambda length: _extend(target, length),
+        "sparse": lambda length: _write(target, os.O_APPEND, b"", length),
         "mode": lambda mode: _set_mode(target, mode),
         "time": lambda ns: os.utime(target, ns=(ns, ns), follow_symlinks=False),
         "rename": lambda other: os.rename(os.path.join(root, *other), target),
@@ -62,9 +61,13 @@ def _act(root: bytes, kind: str, target: bytes, rest: list[Any]) -> None:
     actions[kind](*rest)
 
 
-def _extend(target: bytes, length: int) -> None:
-    with open(target, "ab") as file:
-        file.truncate(length)
+def _write(target: bytes, flags: int, data: bytes, length: int | None = None) -> None:
+    # O_NONBLOCK: where a FIFO stands by now, this must fail, not wait for a reader.
+    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_NONBLOCK | flags, 0o644)
+    with open(descriptor, "wb") as file:
+        file.write(data)
+        if length is not None:
+            file.truncate(length)
 
 
 def _set_mode(target: bytes, mode: int) -> None:

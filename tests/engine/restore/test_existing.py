@@ -255,3 +255,15 @@ def test_read_only_directories_of_an_ordinary_user(tmp_path: Path) -> None:
     assert first.failed == again.failed == 0
     assert again.files == 1
     assert_same(before, found, ("uid", "gid"))
+
+
+def test_a_file_system_that_keeps_no_modes(
+    tmp_path: Path, repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What marks unfinished directories may not hold there; their times are set nevertheless."""
+    monkeypatch.setattr("repositories.engine.restore.target.UNFINISHED_DIRECTORY", -1)
+    os.utime(tmp_path / "tree" / "directory", ns=(7, 7))
+    back_up_tree(repository, tmp_path / "tree")
+    restore_latest(repository, tmp_path / "out")
+    assert (tmp_path / "out" / "directory").stat().st_mtime_ns == 7
+    assert (tmp_path / "out").stat().st_mode == (tmp_path / "tree").stat().st_mode
