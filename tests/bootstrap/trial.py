@@ -84,6 +84,7 @@ def environment(wheels: Path, home: Path, more: Mapping[str, str] = {}) -> dict[
     return {
         "PATH": os.pathsep.join([str(Path(sys.base_prefix, "bin")), "/usr/local/bin", "/usr/bin", "/bin"]),
         "HOME": str(home),
+        "TMPDIR": str(wheels.parent),
         "PIP_CONFIG_FILE": os.devnull,
         "PIP_NO_INDEX": "1",
         "PIP_FIND_LINKS": str(wheels),
