@@ -3,6 +3,7 @@
 Owns the translation alone. The password goes nowhere but into the request's line on the child's standard input.
 """
 
+import datetime as dt
 import os
 import socket
 from pathlib import Path
@@ -19,6 +20,8 @@ from syncova_project import env
 _PASSED_ON: Final = ("HOME", "TZ", "TMPDIR", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
 # The first epoch. A later one begins when the database is restored from an older dump and indexed again.
 FIRST_EPOCH: Final = 1
+_EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_MICROSECOND: Final = dt.timedelta(microseconds=1)
 
 
 def backup_request(request: ExecutionRequest, access: RepositoryAccess) -> protocol.Request:
@@ -30,7 +33,7 @@ def backup_request(request: ExecutionRequest, access: RepositoryAccess) -> proto
         run=protocol.RunReference(
             id=str(request.run_id),
             fence=request.fence,
-            scheduled_for_ns=int(request.scheduled_for.timestamp()) * 1_000_000_000,
+            scheduled_for_ns=(request.scheduled_for - _EPOCH) // _MICROSECOND * 1000,
             trigger=str(request.trigger),
         ),
         # One row is one control plane's view of one repository, and survives a dump: its id names the controller.

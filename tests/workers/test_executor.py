@@ -15,6 +15,9 @@ import pytest
 from jobs.executors import ExecutionRequest, ExecutionResult, ExecutionSource, Progress
 from jobs.leases import LeaseLostError
 from jobs.states import CancelOrigin, FailureClass, RunKind, TaskState, Trigger
+from repositories.engine.manifest.backups import list_backups
+from repositories.engine.repository import open_repository
+from repositories.engine.storage.locations import open_storage
 from repositories.models import Backup, Repository, RepositoryFreeze
 from syncova_project.errors import ConfigurationError
 from tests.workers import scenario
@@ -80,7 +83,7 @@ def request_for(place: Ground, *paths: Path, fence: int = 1) -> ExecutionRequest
         ),
         bandwidth_limit_bps=None,
         strict=False,
-        scheduled_for=dt.datetime(2026, 1, 1, 2, tzinfo=dt.UTC),
+        scheduled_for=dt.datetime(2026, 1, 1, 2, microsecond=1, tzinfo=dt.UTC),
         trigger=Trigger.SCHEDULE,
         attempt=1,
         max_runtime_seconds=None,
@@ -101,6 +104,10 @@ def test_a_backup_is_confirmed_recorded_and_returned(place: Ground) -> None:
     row = Backup.objects.get()
     assert (row.backup_id, row.manifest_id, row.run_id) == (source.backup_id, source.manifest_id, request.run_id)
     assert row.backup_id.startswith(f"run-{request.run_id}-")
+    (stored,) = list_backups(open_repository(open_storage(place.location), scenario.PASSWORD))
+    origin = stored.root.origin
+    assert (origin.run_id, origin.run_fence, origin.trigger) == (str(request.run_id), 9, "schedule")
+    assert origin.scheduled_for_ns == 1_767_232_800_000_001_000
     place.repository.refresh_from_db()
     assert (place.repository.fence_intended, place.repository.fence_confirmed) == (9, 9)
 
