@@ -7,11 +7,14 @@ never blocks. Sources are never mapped into memory: a file that shrinks would ki
 import errno
 import os
 import stat
+import time
 from collections.abc import Iterator
 
 FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 
 _WORTH_LOOKING = 64 * 1024
+_LEASE_TRIES = 5
+_LEASE_SECONDS = 0.1
 
 
 class TypeChangedError(OSError):
@@ -20,7 +23,7 @@ class TypeChangedError(OSError):
 
 def open_regular(name: bytes, directory: int) -> tuple[int, os.stat_result]:
     """Open a regular file; return descriptor and fstat. Raises OSError, TypeChangedError (with ELOOP) among them."""
-    descriptor = os.open(name, FILE_FLAGS, dir_fd=directory)
+    descriptor = _open_patiently(name, directory)
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
@@ -29,6 +32,16 @@ def open_regular(name: bytes, directory: int) -> tuple[int, os.stat_result]:
         os.close(descriptor)
         raise
     return descriptor, status
+
+
+def _open_patiently(name: bytes, directory: int) -> int:
+    for _ in range(_LEASE_TRIES):
+        try:
+            return os.open(name, FILE_FLAGS, dir_fd=directory)
+        except BlockingIOError:
+            # Someone holds a lease on it (a file server does); our try has asked them to let go.
+            time.sleep(_LEASE_SECONDS)
+    return os.open(name, FILE_FLAGS, dir_fd=directory)
 
 
 def may_have_holes(status: os.stat_result) -> bool:

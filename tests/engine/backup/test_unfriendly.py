@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from repositories.engine.backup import BackupResult
-from repositories.engine.errors import StorageFullError
+from repositories.engine.errors import SourceError, StorageFullError
 from repositories.engine.manifest.backups import list_backups, walk_entries
 from repositories.engine.manifest.entries import FLAG_CHANGED, FLAG_YOUNG, Entry
 from repositories.engine.manifest.problems import ProblemKind, Severity, read_problems
@@ -237,3 +237,20 @@ def test_a_parent_that_cannot_be_read_is_given_up_with_a_warning(tmp_path: Path)
     result = back_up_tree(open_repository(storage, PASSWORD), tmp_path / "tree")
     assert result.bytes_read > 6_000_000
     assert kinds(result) == [(ProblemKind.PARENT_UNREADABLE, b"")]
+
+
+def test_a_root_that_may_not_be_read_is_an_error_of_the_source(tmp_path: Path) -> None:
+    """1.19: never a green empty backup of what one may not look at."""
+    (tmp_path / "closed").mkdir()
+    (tmp_path / "closed" / "file").write_bytes(b"x")
+    for above in (tmp_path, *tmp_path.parents[:2]):
+        above.chmod(above.stat().st_mode | stat.S_IXOTH)
+    (tmp_path / "closed").chmod(0)
+
+    def run() -> str:
+        with pytest.raises(SourceError) as caught:
+            back_up_tree(make_repository(), tmp_path / "closed")
+        return caught.value.message
+
+    assert "Permission denied" in as_ordinary_user(run)
+    (tmp_path / "closed").chmod(0o700)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from repositories.engine.backup import Hooks
 from repositories.engine.repository import Repository
 from repositories.engine.restore import Overwrite, RestoreResult
 from tests.engine.repositories import back_up_tree, make_repository, restore_latest
@@ -267,3 +268,37 @@ def test_a_file_system_that_keeps_no_modes(
     restore_latest(repository, tmp_path / "out")
     assert (tmp_path / "out" / "directory").stat().st_mtime_ns == 7
     assert (tmp_path / "out").stat().st_mode == (tmp_path / "tree").stat().st_mode
+
+
+@pytest.mark.parametrize("overwrite", [Overwrite.NEVER, Overwrite.ALWAYS])
+def test_a_parent_swapped_for_a_link_during_the_restore(overwrite: Overwrite, tmp_path: Path) -> None:
+    """2.12: files go on into the directory that was opened; nothing goes through the link."""
+    tree, out, outside = tmp_path / "tree", tmp_path / "out", tmp_path / "outside"
+    (tree / "directory" / "below").mkdir(parents=True)
+    outside.mkdir()
+    (outside / "below").mkdir()
+    for number in range(5):
+        (tree / "directory" / f"{number}").write_bytes(pattern(300_000, number))
+        (tree / "directory" / "below" / f"{number}").write_bytes(pattern(9_000_000, number))
+    os.link(tree / "directory" / "0", tree / "directory" / "below" / "hard")
+    repository = make_repository()
+    back_up_tree(repository, tree)
+    out.mkdir()
+    out.chmod(0o777)
+    (out / "there").write_bytes(b"")
+
+    class Swap:
+        done = False
+
+        def take(self, count: int) -> None:
+            if not self.done and (out / "directory" / "below").exists():
+                self.done = True
+                (out / "directory").rename(out / "moved")
+                (out / "directory").symlink_to(outside)
+
+    swap = Swap()
+    restore_latest(repository, out, overwrite=overwrite, hooks=Hooks(read_bucket=swap))  # type: ignore[arg-type]
+    assert swap.done
+    assert (out / "directory").is_symlink() or overwrite is Overwrite.ALWAYS
+    assert os.listdir(outside) == ["below"]
+    assert os.listdir(outside / "below") == []
