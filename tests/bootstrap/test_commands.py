@@ -2,12 +2,14 @@
 
 import os
 import re
+import stat
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from bootstrap import commands, sandbox
+from bootstrap.failures import BootstrapError
 from tests.bootstrap.trial import SOURCE, Trial
 
 FIXED = "demo up down status logs test lint bench shell manage ctl repo agent migrate check wheels"
@@ -84,17 +86,44 @@ def test_tests_run_in_the_clone_and_know_no_server_of_the_environment(installed:
     names = {name for name in variables if name.startswith(("SYNCOVA_", "DJANGO_"))}
     assert names == {"SYNCOVA_SERVICE_USER"}
     assert told["cwd"] == str(installed.clone)
-    for name in ("TMPDIR", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
+    for name in ("XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
         assert variables[name].startswith(f"{installed.clone}/.syncova-test/")
 
 
-def test_directories_of_killed_test_runs_are_removed(tmp_path: Path) -> None:
-    place = tmp_path / ".syncova-test"
+@pytest.fixture
+def open_clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a directory that counts as one that every user may enter."""
+    monkeypatch.setattr(sandbox, "_others_may_pass", lambda directory: True)
+    return tmp_path
+
+
+def test_temporary_files_lie_in_the_clone(open_clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(open_clone)
+    variables = sandbox.enter(str(open_clone), {"TMPDIR": "/tmp"})
+    assert variables["TMPDIR"] == str(open_clone / ".syncova-test/tmp")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root's tests become other users")
+def test_in_a_private_home_of_root_temporary_files_lie_outside_and_another_users_are_refused(tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+    place = Path(sandbox._temporary_place(str(tmp_path)))
+    try:
+        assert place.parent == Path("/var/tmp")
+        assert stat.S_IMODE(place.stat().st_mode) == 0o711
+        os.chown(place, 65534, 65534)
+        with pytest.raises(BootstrapError, match="is not root's"):
+            sandbox._temporary_place(str(tmp_path))
+    finally:
+        place.rmdir()
+
+
+def test_directories_of_killed_test_runs_are_removed(open_clone: Path) -> None:
+    place = open_clone / ".syncova-test"
     gone = subprocess.Popen(["true"])
     gone.wait()
     for name in (f"t{gone.pid}", f"t{os.getppid()}", "tmp", "tx"):
         (place / name / "inside").mkdir(parents=True)
-    assert sandbox.session_directory(str(tmp_path)) == str(place / f"t{os.getpid()}")
+    assert sandbox.session_directory(str(open_clone)) == str(place / f"t{os.getpid()}")
     assert {each.name for each in place.iterdir()} == {f"t{os.getppid()}", "tmp", "tx"}
 
 
