@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from repositories.engine.backup import BackupResult
-from repositories.engine.errors import SourceError, StorageFullError
+from repositories.engine.errors import RepositoryError, SourceError, StorageFullError
 from repositories.engine.manifest.backups import list_backups, walk_entries
 from repositories.engine.manifest.entries import FLAG_CHANGED, FLAG_YOUNG, Entry
 from repositories.engine.manifest.problems import ProblemKind, Severity, read_problems
 from repositories.engine.repository import Repository, open_repository
 from repositories.engine.source.files import open_regular
-from repositories.engine.storage.faults import FaultyStorage
+from repositories.engine.storage.faults import Fault, FaultyStorage, KilledError
 from repositories.engine.storage.memory import MemoryStorage
 from tests.engine.repositories import PASSWORD, back_up_tree, make_repository, restore_latest
 from tests.engine.trees import assert_same, build_everything, describe, pattern
@@ -223,6 +223,33 @@ def test_a_full_medium_ends_the_backup_and_leaves_earlier_ones(tmp_path: Path) -
     before = describe(tmp_path / "tree")
     assert restore_latest(open_repository(storage, PASSWORD), tmp_path / "out").exit_code == 0
     assert_same(before, describe(tmp_path / "out"))
+
+
+@pytest.mark.parametrize("fault", [Fault.KILL, Fault.TEAR])
+def test_a_kill_at_any_write_leaves_whole_backups_only(fault: Fault, tmp_path: Path) -> None:
+    """engine.md 1.3: whatever is listed afterwards restores identical, and the next backup works."""
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tree / "old").write_bytes(pattern(600_000))
+    storage = MemoryStorage()
+    make_repository(storage)
+    first = back_up_tree(open_repository(storage, PASSWORD), tree)
+    (tree / "fresh").write_bytes(pattern(600_000, 9))
+    before = describe(tree)
+    kept = dict(storage.objects)
+    counting = FaultyStorage(storage)
+    back_up_tree(open_repository(counting, PASSWORD), tree)
+    for at in range(1, counting.writes + 1):
+        storage.objects.clear()
+        storage.objects.update(kept)
+        with pytest.raises((KilledError, RepositoryError)):
+            back_up_tree(open_repository(FaultyStorage(storage, fault, at), PASSWORD), tree)
+        survivors = list_backups(open_repository(storage, PASSWORD))
+        assert [backup.id for backup in survivors][:1] == [first.backup_id]
+        back_up_tree(open_repository(storage, PASSWORD), tree)
+        out = tmp_path / f"out{at}"
+        assert restore_latest(open_repository(storage, PASSWORD), out, verify=True).exit_code == 0
+        assert_same(before, describe(out))
 
 
 def test_a_parent_that_cannot_be_read_is_given_up_with_a_warning(tmp_path: Path) -> None:
