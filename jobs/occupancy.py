@@ -67,12 +67,8 @@ class Occupancy:
         """
         if self.repositories[repository_id]:
             return True
-        chains = self.pending_chains.get(repository_id, set())
-        return any(
-            root_run_id is None or root_run_id not in chains or root < root_run_id
-            for root in chains
-            if root != root_run_id
-        )
+        chains = self.pending_chains.get(repository_id)
+        return chains is not None and min(chains) != root_run_id
 
 
 def count_occupancy(*, now: dt.datetime) -> Occupancy:

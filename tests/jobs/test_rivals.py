@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from django.db import transaction
 
 from jobs import transitions
 from jobs.admission import admit_waiting
@@ -200,6 +201,22 @@ def pause_resume_cancel(job: Job) -> None:
         for run_id in Run.objects.filter(job=job, state="queued").values_list("id", flat=True):
             with suppress(RunFinishedError):
                 run_cancel(run_id=run_id, actor="alice", now=NOW)
+
+
+def test_an_admitter_keeps_others_out_until_its_commit() -> None:
+    """C2: a second one would not see what the first took, and give the only slot to a run that came since."""
+    make_worker(slots=1)
+    make_run()
+
+    def come_later_and_admit() -> Any:
+        make_run(priority="critical")
+        return admit_waiting(now=NOW)
+
+    with transaction.atomic():
+        assert admit_waiting(now=NOW).admitted == 1
+        (late,) = at_once([come_later_and_admit])
+    assert late.skipped
+    assert Run.objects.filter(admitted_at__isnull=False).count() == 1
 
 
 def test_two_admitters_at_once_are_one() -> None:
