@@ -16,6 +16,7 @@ from repositories.engine.errors import ConfigurationError
 
 # The group by which the library marks that a rule matched a directory above the path, not the path itself.
 _DIRECTORY_MARK = "ps_d"
+_STAR = "[^/]*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +101,27 @@ def _compile(number: int, text: str) -> _Rule | None:
         ) from error
     for pattern in spec.patterns:
         if pattern.include is not None and isinstance(pattern, pathspec.RegexPattern) and pattern.regex is not None:
-            regex = pattern.regex
+            regex = re.compile(_without_backtracking(pattern.regex.pattern), pattern.regex.flags)
             return _Rule(
                 number, text, pattern.include, regex, _DIRECTORY_MARK in regex.groupindex, text.rstrip().endswith("/")
             )
     return None
+
+
+def _without_backtracking(regex: str) -> str:
+    """Return an expression that matches the same in linear time where a name has several wildcards.
+
+    A star that a literal follows may take the first place where the literal is and never needs another: only what
+    follows the last star is bound to the end. Without this, `*a*a*a*a*b` takes minutes for one long name.
+    """
+    first, *rest = regex.split(_STAR)
+    parts = [first]
+    for literal in rest[:-1]:
+        # With a group in it, it is no mere literal: left as it is.
+        parts.append(f"{_STAR}{literal}" if "(" in literal else f"(?>{_STAR}?{literal})")
+    if rest:
+        parts.append(f"{_STAR}{rest[-1]}")
+    return "".join(parts)
 
 
 def explain(root: bytes, path: bytes, patterns: Sequence[str]) -> Explanation:
