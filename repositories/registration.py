@@ -46,9 +46,9 @@ def require_key(password: bytes) -> None:
 
 
 def checked_group(value: str) -> str:
-    """Return the name of a worker group; raise ValidationFailedError if it is not one word."""
+    """Return the name of a worker group in small letters; raise ValidationFailedError if it is not one word."""
     if re.fullmatch(WORD.removeprefix("^").removesuffix("$"), value):
-        return value
+        return value.lower()
     sentence = "Has to be 1 to 100 letters, digits, dots, underscores or dashes, beginning with a letter or digit."
     raise ValidationFailedError("The worker_group is not a name.", hint=sentence, details={"worker_group": [sentence]})
 

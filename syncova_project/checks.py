@@ -50,7 +50,6 @@ def risky(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Return the settings that weaken a server."""
     far = not is_loopback_url(settings.SYNCOVA_PUBLIC_URL)
     rules = [
-        ("syncova.W001", settings.DEBUG, "SYNCOVA_DEBUG shows tracebacks, and with them settings, to every visitor."),
         (
             "syncova.W002",
             settings.SYNCOVA_ALLOW_UNENCRYPTED,

@@ -77,7 +77,6 @@ TABLE: tuple[Setting, ...] = (
         "so that they can be rotated. `up` makes and keeps a random one.",
         secret=True,
     ),
-    Setting("SYNCOVA_DEBUG", Kind.FLAG, BASICS, "Show tracebacks in the browser. Never on a server.", "false"),
     Setting(
         "SYNCOVA_LOG_LEVEL",
         Kind.CHOICE,
@@ -197,8 +196,8 @@ TABLE: tuple[Setting, ...] = (
         "SYNCOVA_WORKER_SLOTS",
         Kind.INTEGER,
         WORKER,
-        "Runs that this machine's work worker executes at once.",
-        "2",
+        "Runs that this machine's work worker executes at once; from 2 on, one is kept for restores.",
+        "3",
         minimum=1,
         maximum=256,
     ),

@@ -17,7 +17,8 @@ DATA_DIR = env.data_directory(ENVIRONMENT)
 
 # Basics
 SECRET_KEY = ENVIRONMENT.text("SYNCOVA_DJANGO_KEY") or ""
-DEBUG = ENVIRONMENT.flag("SYNCOVA_DEBUG")
+# Never on: its pages would show settings and tracebacks to every visitor.
+DEBUG = False
 SYNCOVA_SECRET_KEYS: list[bytes] = seal_keys(ENVIRONMENT.words("SYNCOVA_SECRET_KEYS"))
 LOGGING = logging_settings(ENVIRONMENT.word("SYNCOVA_LOG_LEVEL"), ENVIRONMENT.word("SYNCOVA_LOG_FORMAT"))
 
@@ -42,7 +43,8 @@ SYNCOVA_LOOK_AGAIN = "jobs.doorbell.request_pass"
 
 # Worker
 SYNCOVA_EXECUTOR = ENVIRONMENT.text("SYNCOVA_EXECUTOR") or ""
-SYNCOVA_WORKER_GROUP = ENVIRONMENT.word("SYNCOVA_WORKER_GROUP")
+# Groups go by name in any case, queues by exact name: one spelling for both.
+SYNCOVA_WORKER_GROUP = ENVIRONMENT.word("SYNCOVA_WORKER_GROUP").lower()
 SYNCOVA_WORKER_SLOTS = ENVIRONMENT.integer("SYNCOVA_WORKER_SLOTS")
 SYNCOVA_SOURCE_ROOTS = [str(path) for path in ENVIRONMENT.paths("SYNCOVA_SOURCE_ROOTS")]
 SYNCOVA_RESTORE_ROOTS = [str(path) for path in ENVIRONMENT.paths("SYNCOVA_RESTORE_ROOTS")] or [

@@ -75,7 +75,7 @@ def _web_arguments(place: Place) -> tuple[str, ...]:
 
 
 def _work_arguments(place: Place) -> tuple[str, ...]:
-    group = place.environment.word("SYNCOVA_WORKER_GROUP")
+    group = place.environment.word("SYNCOVA_WORKER_GROUP").lower()
     return _worker_arguments("work", f"work.{group},lookup.{group}", None)
 
 

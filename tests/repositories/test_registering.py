@@ -54,7 +54,7 @@ def register(**fields: Any) -> Repository:
 
 def test_registering_asks_the_group_once_it_has_committed(django_capture_on_commit_callbacks: Any) -> None:
     with django_capture_on_commit_callbacks(execute=True):
-        repository = register(worker_group="nas")
+        repository = register(worker_group="NAS")
         assert doorbells.RUNG == []
     assert [(repository.id, "nas")] == doorbells.RUNG
     assert accepts_backups(repository_get(repository.id)) == (

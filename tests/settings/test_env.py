@@ -37,12 +37,12 @@ def test_a_number_in_its_bounds_is_read():
 
 @pytest.mark.parametrize(("value", "expected"), [("TRUE", True), ("on", True), ("0", False), ("no", False)])
 def test_flags(value, expected):
-    assert environment(SYNCOVA_DEBUG=value).flag("SYNCOVA_DEBUG") is expected
+    assert environment(SYNCOVA_ALLOW_UNENCRYPTED=value).flag("SYNCOVA_ALLOW_UNENCRYPTED") is expected
 
 
 def test_a_flag_is_never_guessed():
     with pytest.raises(ConfigurationError, match="true or false"):
-        environment(SYNCOVA_DEBUG="maybe").flag("SYNCOVA_DEBUG")
+        environment(SYNCOVA_ALLOW_UNENCRYPTED="maybe").flag("SYNCOVA_ALLOW_UNENCRYPTED")
 
 
 def test_a_choice_outside_its_words_is_refused():
@@ -134,7 +134,7 @@ def test_the_data_directory_follows_the_user(monkeypatch):
     ("name", "value"),
     [
         ("SYNCOVA_WEB_WORKERS", "many"),
-        ("SYNCOVA_DEBUG", "maybe"),
+        ("SYNCOVA_ALLOW_UNENCRYPTED", "maybe"),
         ("SYNCOVA_LOG_LEVEL", "loud"),
         ("SYNCOVA_SOURCE_ROOTS", "/a:b"),
         ("SYNCOVA_TOKEN_FILE", "/nonexistent/token"),

@@ -84,10 +84,9 @@ def test_a_server_with_everything_passes(settings, monkeypatch):
 
 
 def test_what_weakens_a_server_is_warned_about(settings):
-    settings.DEBUG = True
     settings.SYNCOVA_ALLOW_UNENCRYPTED = True
     settings.SYNCOVA_PUBLIC_URL = "http://backup.example.org"
-    assert {message.id for message in checks.risky(None)} == {"syncova.W001", "syncova.W002", "syncova.W003"}
+    assert {message.id for message in checks.risky(None)} == {"syncova.W002", "syncova.W003"}
 
 
 def test_show_settings_masks_secrets_and_names_origins(capsys, monkeypatch):
