@@ -10,6 +10,7 @@ from jobs.services import NewJob, SourceInput, job_create, run_request
 from repositories.models import Repository
 from tests.repositories.builders import make_repository
 
+NOBODY = "01900000-0000-7000-8000-000000000000"  # an id that nothing has
 BERLIN = {"type": "daily", "time": "02:00", "time_zone": "Europe/Berlin"}
 
 

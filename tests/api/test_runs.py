@@ -12,12 +12,11 @@ from jobs.models import Run
 from jobs.run_log import LogLine
 from jobs.states import FailureClass
 from tests.api.admin_pages import HOSTILE
-from tests.api.builders import make_job, make_run, start
+from tests.api.builders import NOBODY, make_job, make_run, start
 from tests.api.client import ApiClient
 from tests.repositories.builders import make_repository
 
 pytestmark = pytest.mark.django_db
-NOBODY = "01900000-0000-7000-8000-000000000000"
 
 
 def failed(run: Run, message: str = "The medium is full.") -> Run:
