@@ -8,7 +8,8 @@ from repositories.engine.backup import BackupOptions, BackupResult, Hooks, Sourc
 from repositories.engine.clock import SYSTEM_CLOCK, Clock
 from repositories.engine.ids import backup_id, uuid7
 from repositories.engine.keys.kdf import KdfParameters
-from repositories.engine.manifest.backups import list_backups
+from repositories.engine.manifest.backups import list_backups, walk_entries
+from repositories.engine.manifest.entries import Entry
 from repositories.engine.repository import CreateOptions, Repository, WriteSession, create_repository
 from repositories.engine.restore import Overwrite, RestoreRequest, RestoreResult, restore
 from repositories.engine.storage.base import Storage
@@ -85,3 +86,8 @@ def restore_latest(
     """Restore the newest backup."""
     request = RestoreRequest(os.fsencode(target), paths, overwrite, verify)
     return restore(repository, list_backups(repository)[-1], request, hooks or Hooks())
+
+
+def entry_of(repository: Repository, path: bytes) -> Entry:
+    """Return what the newest backup says of a path."""
+    return dict(walk_entries(repository, list_backups(repository)[-1]))[path]

@@ -141,6 +141,12 @@ def add_socket(root: Path) -> None:
         os.chdir(here)
 
 
+def change(path: Path, data: bytes, mtime: int) -> None:
+    """Give a file other content and a time of change in nanoseconds."""
+    path.write_bytes(data)
+    os.utime(path, ns=(mtime, mtime))
+
+
 def remove_deep(root: Path) -> None:
     """Remove what lies below `root` at any depth: pytest's own clean-up recurses and fails on deep trees."""
     parent = os.open(root, os.O_RDONLY | os.O_DIRECTORY)

@@ -11,20 +11,15 @@ import pytest
 from repositories.engine.backup import BackupResult
 from repositories.engine.errors import RepositoryError, SourceError, StorageFullError
 from repositories.engine.manifest.backups import list_backups, walk_entries
-from repositories.engine.manifest.entries import FLAG_CHANGED, FLAG_YOUNG, Entry
+from repositories.engine.manifest.entries import FLAG_CHANGED, FLAG_YOUNG
 from repositories.engine.manifest.problems import ProblemKind, Severity, read_problems
 from repositories.engine.repository import Repository, open_repository
 from repositories.engine.source.files import open_regular
 from repositories.engine.storage.faults import Fault, FaultyStorage, KilledError
 from repositories.engine.storage.memory import MemoryStorage
-from tests.engine.repositories import PASSWORD, back_up_tree, make_repository, restore_latest
+from tests.engine.repositories import PASSWORD, back_up_tree, entry_of, make_repository, restore_latest
 from tests.engine.trees import assert_same, build_everything, describe, pattern
 from tests.engine.users import as_ordinary_user
-
-
-@pytest.fixture
-def repository() -> Repository:
-    return make_repository()
 
 
 @pytest.fixture
@@ -35,10 +30,6 @@ def tree(tmp_path: Path) -> Path:
     (root / "victim").write_bytes(pattern(900_000))
     (root / "z").write_bytes(b"omega")
     return root
-
-
-def entry_of(repository: Repository, path: bytes) -> Entry:
-    return dict(walk_entries(repository, list_backups(repository)[-1]))[path]
 
 
 def kinds(result: BackupResult) -> list[tuple[ProblemKind, bytes]]:

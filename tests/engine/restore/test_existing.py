@@ -11,7 +11,7 @@ from repositories.engine.backup import Hooks
 from repositories.engine.repository import Repository
 from repositories.engine.restore import Overwrite, RestoreResult
 from tests.engine.repositories import back_up_tree, make_repository, restore_latest
-from tests.engine.trees import Description, assert_same, describe, pattern
+from tests.engine.trees import Description, assert_same, change, describe, pattern
 from tests.engine.users import as_ordinary_user
 
 NEWER, OLDER = 2 * 10**18, 10**17
@@ -35,11 +35,6 @@ def repository(tmp_path: Path) -> Repository:
 def out(tmp_path: Path, repository: Repository) -> Path:
     restore_latest(repository, tmp_path / "out")
     return tmp_path / "out"
-
-
-def change(path: Path, data: bytes, mtime: int) -> None:
-    path.write_bytes(data)
-    os.utime(path, ns=(mtime, mtime))
 
 
 @pytest.mark.parametrize(
@@ -174,55 +169,6 @@ def test_inherited_acls_do_not_stick(tmp_path: Path, repository: Repository) -> 
     before, after = describe(tmp_path / "tree"), describe(target)
     for path in before.keys() - {b"."}:
         assert before[path] == after[path]
-
-
-def test_hard_links_join_what_is_there(tmp_path: Path) -> None:
-    tree, out = tmp_path / "tree", tmp_path / "out"
-    tree.mkdir()
-    (tree / "a").write_bytes(pattern(5000))
-    for name in ("b", "c"):
-        os.link(tree / "a", tree / name)
-    repository = make_repository()
-    back_up_tree(repository, tree)
-    before = describe(tree)
-    restore_latest(repository, out)
-    assert_same(before, describe(out))
-    (out / "b").unlink()
-    restore_latest(repository, out)
-    del before[b"."]["mtime"]
-    assert_same(before, describe(out), ignore=("mtime",))
-    change(out / "a", b"edited", NEWER)
-    result = restore_latest(repository, out)
-    assert result.kept_paths[0] == b"a"
-    assert (out / "a").read_bytes() == b"edited"
-
-
-def test_a_hard_link_whose_first_name_was_kept_is_written_by_itself(tmp_path: Path) -> None:
-    """2.2: every member carries its content."""
-    tree, out = tmp_path / "tree", tmp_path / "out"
-    tree.mkdir()
-    out.mkdir()
-    (tree / "a").write_bytes(pattern(5000))
-    for name in ("b", "c"):
-        os.link(tree / "a", tree / name)
-    repository = make_repository()
-    back_up_tree(repository, tree)
-    (out / "a").write_bytes(b"mine")
-    restore_latest(repository, out)
-    assert (out / "a").read_bytes() == b"mine"
-    assert (out / "b").read_bytes() == (out / "c").read_bytes() == pattern(5000)
-    assert (out / "b").stat().st_ino == (out / "c").stat().st_ino
-
-
-def test_a_part_with_one_name_of_a_hard_link(tmp_path: Path) -> None:
-    tree = tmp_path / "tree"
-    tree.mkdir()
-    (tree / "a").write_bytes(b"linked")
-    os.link(tree / "a", tree / "b")
-    repository = make_repository()
-    back_up_tree(repository, tree, excludes=("a",))
-    restore_latest(repository, tmp_path / "out", paths=(b"b",))
-    assert (tmp_path / "out" / "b").read_bytes() == b"linked"
 
 
 def test_read_only_directories_of_an_ordinary_user(tmp_path: Path) -> None:

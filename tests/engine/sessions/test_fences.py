@@ -15,18 +15,11 @@ from repositories.engine.repository import Repository
 from repositories.engine.sessions.fences import MarksView, SweepView, join_ids, split_ids
 from repositories.engine.sessions.holder import Holder, is_surely_dead, process_start, this_process
 from repositories.engine.sessions.views import read_marks, read_newest_sweep
-from repositories.engine.storage.memory import MemoryStorage
 from tests.engine.contents import SMALL_PACKS, chunks_of, commit, require_readable, write
-from tests.engine.fakes import pinned_repository
 
 
 def nothing() -> None:
     """Confirm."""
-
-
-@pytest.fixture
-def repository() -> Repository:
-    return pinned_repository(MemoryStorage()).repository
 
 
 def mark(repository: Repository, number: int, *packs: bytes) -> None:

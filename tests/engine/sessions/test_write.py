@@ -1,4 +1,4 @@
-"""Write sessions: deduplication, threads, poison, commits, leases, several writers."""
+"""Write sessions: deduplication, threads, poison, commits, several writers."""
 
 import threading
 from collections.abc import Callable
@@ -6,32 +6,17 @@ from collections.abc import Callable
 import pytest
 
 from repositories.engine.errors import IntegrityError, LeaseLostError, OperationCancelledError, RepositoryError
-from repositories.engine.format.collection import LeaseRecord, SessionPurpose
 from repositories.engine.format.kinds import ObjectKind
-from repositories.engine.format.records import decode, encode
+from repositories.engine.format.records import encode
 from repositories.engine.format.verification import DamageRecord
 from repositories.engine.ids import ChunkKind
 from repositories.engine.limits import MAX_PAGE, MAX_ROOT
 from repositories.engine.packs.blocks import PendingChunk
 from repositories.engine.repository import Repository, WriteOptions, open_repository
-from repositories.engine.sessions import leases
 from repositories.engine.sessions.gather import Gatherer
 from repositories.engine.storage.memory import MemoryStorage
-from tests.engine.contents import SMALL_PACKS, chunks_of, commit, require_readable, write
-from tests.engine.fakes import PASSWORD, RepeatableRandomness, pinned_repository
-
-
-def nothing() -> None:
-    """Confirm."""
-
-
-@pytest.fixture
-def repository() -> Repository:
-    return pinned_repository(MemoryStorage()).repository
-
-
-def names(repository: Repository, prefix: str) -> list[str]:
-    return [stored.name for stored in repository.object_names(prefix)]
+from tests.engine.contents import SMALL_PACKS, chunks_of, commit, names, nothing, require_readable, write
+from tests.engine.fakes import PASSWORD, RepeatableRandomness
 
 
 def test_content_is_stored_once(repository: Repository) -> None:
@@ -253,47 +238,6 @@ def test_many_commits_keep_few_live_segments(repository: Repository) -> None:
     assert 1 <= len(live) <= 34
     assert len(fresh.store.ids(ObjectKind.INDEX)) > 70
     assert len(require_readable(fresh)) == 70
-
-
-def test_the_lease_lives_as_long_as_the_session(repository: Repository) -> None:
-    def lease() -> LeaseRecord:
-        (payload,) = repository.store.read_all(ObjectKind.SESSION).values()
-        return decode(payload, LeaseRecord)
-
-    with repository.begin_write(SMALL_PACKS) as session:
-        first = lease()
-        assert (first.purpose, first.counter) == (SessionPurpose.WRITE, 0)
-        session._lease.renew()
-        second = lease()
-        assert (second.session_id, second.counter, second.fence) == (first.session_id, 1, session.fence)
-        assert second.pid > 0
-    assert names(repository, "sessions/") == []
-    session._lease.renew()
-    assert names(repository, "sessions/") == [], "an ended lease is not put again"
-
-
-def test_leases_are_renewed_by_themselves(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leases, "RENEW_SECONDS", 0.01)
-    renewed = threading.Event()
-    real = leases.Lease.renew
-
-    def renew(self: leases.Lease) -> None:
-        real(self)
-        renewed.set()
-
-    monkeypatch.setattr(leases.Lease, "renew", renew)
-    with repository.begin_write(SMALL_PACKS):
-        assert renewed.wait(30)
-
-
-def test_a_failed_beginning_leaves_no_lease(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(_store: object) -> None:
-        raise RepositoryError("no answer")
-
-    monkeypatch.setattr("repositories.engine.sessions.write.read_damage", fail)
-    with pytest.raises(RepositoryError):
-        repository.begin_write(SMALL_PACKS)
-    assert names(repository, "sessions/") == []
 
 
 def test_blocks_have_random_targets_and_large_chunks_go_alone() -> None:
