@@ -13,13 +13,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 from syncova_project.connection_urls import socket_database_url
-from syncova_project.embedded import accounts, postgres, servers
+from syncova_project.embedded import accounts, postgres, running, servers
 from syncova_project.embedded.layout import POSTGRES_SOCKET, SOCKET_PATH_LIMIT, Layout, prepare
 from syncova_project.embedded.leftovers import stop_leftovers
+from syncova_project.embedded.problems import DataDirectoryError
 
 CLONE = Path(__file__).resolve().parent.parent
 TEST_ROLE = "syncova_test"
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 _PREFIX = "syncova-test-"
 # A session directory is <place>/<8 characters>; what must fit into a socket's path besides the place itself.
 _NEEDED = len(f"/{_PREFIX}12345678/run/{POSTGRES_SOCKET}")
@@ -66,6 +70,14 @@ def session_directory(clone: Path = CLONE) -> Iterator[Path]:
         lock.close()
 
 
+def skip_without_a_lasting_place(directory: Path) -> None:
+    """Skip the test if `up` would refuse this session's directory as one that does not last."""
+    try:
+        running.refuse_temporary(directory)
+    except DataDirectoryError:
+        pytest.skip("the clone lies where the servers' user cannot go, so there is no lasting place for `up`")
+
+
 def layout_in(directory: Path) -> tuple[Layout, accounts.Account]:
     """Prepare a data directory and return it with the account that its servers run as."""
     account = accounts.service_account(os.environ.get("SYNCOVA_SERVICE_USER"))
@@ -76,7 +88,7 @@ def layout_in(directory: Path) -> tuple[Layout, accounts.Account]:
 
 def start_database(layout: Layout, account: accounts.Account) -> TestDatabase:
     """Start PostgreSQL with a role for the test database: it may make databases and empty guarded tables."""
-    running = servers.start_postgres(layout, account, throwaway=True)
+    database = servers.start_postgres(layout, account, throwaway=True)
     passwords = postgres.keep_passwords(layout.secrets)
     with postgres.connected(layout, postgres.SUPERUSER, passwords.superuser, postgres.SUPERUSER) as cursor:
         cursor.execute(f"CREATE ROLE {TEST_ROLE} LOGIN CREATEDB PASSWORD %s", (passwords.owner,))
@@ -85,7 +97,7 @@ def start_database(layout: Layout, account: accounts.Account) -> TestDatabase:
     url = socket_database_url(
         user=TEST_ROLE, password=passwords.owner, name=postgres.SUPERUSER, directory=layout.sockets
     )
-    return TestDatabase(running, url)
+    return TestDatabase(database, url)
 
 
 def _remove_abandoned(place: Path) -> None:

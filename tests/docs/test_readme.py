@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from syncova_project.embedded import running
-from syncova_project.embedded.problems import DataDirectoryError
+from tests import private_servers
 
 CLONE = Path(__file__).resolve().parents[2]
 PASSWORD = "(umask 077; head -c 24 /dev/urandom | base64 > ~/syncova-password)"
@@ -34,10 +33,7 @@ def blocks(document: str) -> list[str]:
 @pytest.fixture
 def home(session_directory: Path) -> Iterator[Path]:
     """Return a home directory with documents, as a new user has it."""
-    try:
-        running.refuse_temporary(session_directory)
-    except DataDirectoryError:
-        pytest.skip("the clone lies where the servers' user cannot go, so there is no lasting place for `up`")
+    private_servers.skip_without_a_lasting_place(session_directory)
     home = session_directory / "home"
     (home / "Documents" / "letters").mkdir(parents=True)
     (home / "Documents" / "letters" / "grüße.txt").write_text("Liebe Grüße\n")

@@ -88,7 +88,7 @@ def test_a_cluster_that_was_half_made_is_made_again(session_directory):
     postgres.stop(running.identity)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root starts servers as another user")
+@private_servers.as_root
 def test_another_service_user_takes_over_what_the_first_one_made(session_directory):
     first, second = accounts.service_account("nobody"), accounts.service_account("daemon")
     top = session_directory / "handed"

@@ -9,8 +9,8 @@ import pytest
 
 from syncova_project.embedded import accounts, layout
 from syncova_project.embedded.problems import DataDirectoryError, ServiceUserError, SocketPathTooLongError
+from tests.private_servers import as_root
 
-as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root starts servers as another user")
 OWN = accounts.Account("me", os.geteuid(), os.getegid(), switched=False)
 OTHER = accounts.Account("other", 54321, 54321, switched=True)
 

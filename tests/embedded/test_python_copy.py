@@ -1,6 +1,5 @@
 """Copies for the service user, who may not enter the home that clone and Python lie in (1.17); no mode is changed."""
 
-import os
 import shutil
 import stat
 import subprocess
@@ -11,7 +10,7 @@ import pytest
 from syncova_project.embedded import accounts, programs, python_copy
 from tests import private_servers
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root starts processes as another user")
+pytestmark = private_servers.as_root
 
 
 @pytest.fixture(scope="module")

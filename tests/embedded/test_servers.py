@@ -1,6 +1,5 @@
 """The embedded servers as an attacker on the same machine sees them (1.17): sockets only, passwords, modes, roles."""
 
-import contextlib
 import os
 import socket
 import stat
@@ -14,9 +13,10 @@ from syncova_project.embedded import postgres, valkey
 from syncova_project.embedded.accounts import service_account
 from syncova_project.embedded.layout import Layout
 from syncova_project.embedded.programs import programs_for
+from tests.embedded.sockets import listening_inodes, socket_inodes
+from tests.private_servers import as_root
 
 STRANGER = 54321
-as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 
 
 @pytest.fixture
@@ -28,25 +28,6 @@ def run_as(uid: int, *argv: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         argv, user=uid, group=uid, extra_groups=[], cwd="/", env={}, capture_output=True, text=True, check=False
     )
-
-
-def listening_inodes() -> set[str]:
-    inodes = set()
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-        for line in Path(table).read_text().splitlines()[1:]:
-            fields = line.split()
-            if fields[3] == "0A":
-                inodes.add(fields[9])
-    return inodes
-
-
-def socket_inodes(pid: int) -> set[str]:
-    inodes = set()
-    for entry in Path(f"/proc/{pid}/fd").iterdir():
-        with contextlib.suppress(FileNotFoundError):  # closed meanwhile, as the listing's own descriptor is
-            link = os.readlink(entry)
-            inodes |= {link[8:-1]} if link.startswith("socket:[") else set()
-    return inodes
 
 
 def test_the_proof_below_can_fail():

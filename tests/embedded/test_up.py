@@ -1,122 +1,20 @@
 """`up`, `status`, `down` and `logs` as processes: the whole stack on its own servers (1.4, 1.17, 1.18)."""
 
 import contextlib
-import datetime as dt
 import json
 import os
-import pty
 import pwd
 import signal
-import socket
-import ssl
 import stat
 import subprocess
-import sys
-import urllib.error
-import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from syncova_project.embedded import accounts, processes
+from tests.embedded.sockets import listening_inodes, socket_inodes
+from tests.embedded.stack import MEMBERS, certificate, eventually, get
+from tests.private_servers import as_root
 
-from syncova_project import clock
-from syncova_project.embedded import accounts, processes, running
-from syncova_project.embedded.layout import Layout
-from syncova_project.embedded.problems import DataDirectoryError
-from syncova_project.embedded.python_copy import CLONE, interpreter_for
-from tests.embedded.test_servers import listening_inodes, socket_inodes
-
-as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
-MEMBERS = {"postgres", "valkey", "web", "control", "work", "beat"}
-
-
-class Bench:
-    """One data directory and the command line on it."""
-
-    def __init__(self, root: Path) -> None:
-        self.layout = Layout(root)
-        self.variables = {**os.environ, "PYTHONPATH": str(CLONE), "SYNCOVA_SETTINGS_FILE": str(root / "syncova.env")}
-        del self.variables["SYNCOVA_SETTINGS_FILE"]
-
-    def argv(self, *words: str) -> list[str]:
-        command, *rest = words
-        module = [sys.executable, "-P", "-m", "syncova_project.embedded"]
-        return [*module, command, "--data", str(self.layout.root), *rest]
-
-    def run(self, *words: str) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            self.argv(*words), env=self.variables, cwd="/", capture_output=True, text=True, check=False, timeout=120
-        )
-
-    def status(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.run("status", "--json").stdout)
-        return found
-
-    def member(self, name: str) -> dict[str, Any]:
-        return next(member for member in self.status()["processes"] if member["name"] == name)
-
-
-def get(url: str, token: str = "") -> int:
-    request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"} if token else {})
-    context = ssl._create_unverified_context() if url.startswith("https:") else None
-    try:
-        with urllib.request.urlopen(request, timeout=30, context=context) as answer:
-            return int(answer.status)
-    except urllib.error.HTTPError as error:
-        return error.code
-
-
-def eventually(condition: Any, seconds: float = 30) -> bool:
-    end = clock.monotonic() + seconds
-    while clock.monotonic() < end:
-        if condition():
-            return True
-        clock.sleep(0.2)
-    return bool(condition())
-
-
-def certificate(directory: Path) -> tuple[Path, Path]:
-    """A self-signed pair whose key only its owner may read."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
-    now = clock.now()
-    signed = (
-        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-        .not_valid_before(now)
-        .not_valid_after(now + dt.timedelta(days=1))
-        .sign(key, hashes.SHA256())
-    )
-    pair = directory / "cert.pem", directory / "key.pem"
-    pair[0].write_bytes(signed.public_bytes(serialization.Encoding.PEM))
-    pair[1].touch(mode=0o600)
-    pair[1].write_bytes(
-        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    )
-    return pair
-
-
-@pytest.fixture(scope="module")
-def bench(session_directory: Path) -> Iterator[Bench]:
-    try:
-        running.refuse_temporary(session_directory)
-    except DataDirectoryError:
-        pytest.skip("the clone lies where the servers' user cannot go, so there is no lasting place for `up`")
-    made = Bench(session_directory / "stack")
-    yield made
-    made.run("down")
-
-
-@pytest.fixture(scope="module")
-def stack(bench: Bench) -> dict[str, Any]:
-    done = bench.run("up", "-d", "--port", "0")
-    assert done.returncode == 0, done.stderr
-    password = (bench.layout.secrets / "admin_password").read_text().strip()
-    assert password not in done.stdout, "a pipe is not a terminal"
-    return bench.status()
+DATA = "stack"
 
 
 def test_everything_runs_and_web_answers(bench, stack):
@@ -269,95 +167,3 @@ def test_interrupting_the_start_leaves_nothing(bench, stack):
     starter.send_signal(signal.SIGTERM)
     assert starter.wait(40) == 0
     assert processes.writers_of(bench.layout.logs) == []
-
-
-def test_up_refuses_temporary_directories_and_taken_ports(bench):
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "syncova_project.embedded", "up", "--data", "/tmp/syncova"],
-        env=bench.variables,
-        cwd="/",
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 1
-    assert "lies below /tmp" in done.stderr
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        done = bench.run("up", "--port", str(taken.getsockname()[1]))
-    assert done.returncode == 1
-    assert "is taken" in done.stderr
-
-
-def test_an_unknown_setting_stops_the_start(bench):
-    done = subprocess.run(
-        bench.argv("up"),
-        env={**bench.variables, "SYNCOVA_TICK_SECOND": "1"},
-        cwd="/",
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 1
-    assert "SYNCOVA_TICK_SECONDS" in done.stderr
-
-
-def test_servers_that_the_environment_names_are_used_and_none_is_started(bench, stack, postgres_server, valkey_url):
-    variables = {
-        **bench.variables,
-        "SYNCOVA_DATABASE_URL": postgres_server.running.application_url,
-        "SYNCOVA_MIGRATION_DATABASE_URL": postgres_server.running.owner_url,
-        "SYNCOVA_BROKER_URL": valkey_url,
-    }
-    done = subprocess.run(bench.argv("up", "-d", "--port", "0"), env=variables, cwd="/", check=False, timeout=120)
-    assert done.returncode == 0
-    try:
-        found = bench.status()
-        assert {member["name"] for member in found["processes"]} == MEMBERS - {"postgres", "valkey"}
-        assert get(f"{found['url']}/health/ready") == 200
-    finally:
-        bench.run("down")
-    assert processes.is_alive(postgres_server.running.identity)
-
-
-@as_root
-def test_an_ordinary_user_runs_the_stack_and_owns_all_of_it(bench, stack, session_directory):
-    account = accounts.service_account(None)
-    home = session_directory / "home"
-    home.mkdir(mode=0o700)
-    os.chown(home, account.uid, account.gid)
-    interpreter = interpreter_for(account, bench.layout.programs)
-    for directory in (bench.layout.root, session_directory):
-        assert accounts.closed_directory(account, directory) is None
-
-    def run(*words: str, output: int = subprocess.PIPE) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            [*interpreter.argv, "-m", "syncova_project.embedded", *words],
-            user=account.uid,
-            group=account.gid,
-            extra_groups=[],
-            env={"PATH": "/usr/bin:/bin", "HOME": str(home), **interpreter.variables},
-            cwd="/",
-            stdout=output,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-            timeout=120,
-        )
-
-    terminal, other_end = pty.openpty()
-    try:
-        done = run("up", "-d", "--port", "0", output=other_end)
-        assert done.returncode == 0, done.stderr
-        password = (home / ".local/share/syncova/secrets/admin_password").read_text().strip()
-        assert password in os.read(terminal, 4096).decode(), "the first start shows it on a terminal"
-        found = json.loads(run("status", "--json").stdout)
-        assert found["data_dir"] == str(home / ".local" / "share" / "syncova")
-        assert {Path(f"/proc/{member['pid']}").stat().st_uid for member in found["processes"]} == {account.uid}
-        assert get(f"{found['url']}/health/ready") == 200
-    finally:
-        done = run("down")
-    assert done.returncode == 0
-    open_paths = [path for path in home.rglob("*") if path.lstat().st_mode & 0o077 and not path.is_symlink()]
-    assert [path for path in open_paths if ".local/share/syncova/" in str(path)] == []
