@@ -5,7 +5,6 @@ import ast
 from tests.architecture.source_files import Module, modules, product
 
 FILE_LINES = 300
-TEST_FILE_LINES = 400  # many short cases about one thing may stand together
 FUNCTION_LINES = 40
 # Files that are one table from end to end.
 TABLES: frozenset[str] = frozenset({"syncova_project/setting_table.py"})
@@ -14,11 +13,6 @@ TABLES: frozenset[str] = frozenset({"syncova_project/setting_table.py"})
 def everything() -> list[Module]:
     """Return every module that people write."""
     return [*product(), *modules("bootstrap", "tests")]
-
-
-def limit_of(path: str) -> int:
-    """Return how many lines a file may have."""
-    return TEST_FILE_LINES if path.startswith("tests/") else FILE_LINES
 
 
 def function_lines(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
@@ -32,7 +26,7 @@ def function_lines(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 
 def test_files_fit_the_limit() -> None:
     lines = {each.path: len(each.text.splitlines()) for each in everything() if each.path not in TABLES}
-    assert {path: count for path, count in lines.items() if count > limit_of(path)} == {}
+    assert {path: count for path, count in lines.items() if count > FILE_LINES} == {}
 
 
 def test_functions_fit_the_limit() -> None:
