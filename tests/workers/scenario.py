@@ -22,6 +22,7 @@ from repositories.engine.repository import create_repository, open_repository
 from repositories.engine.storage.locations import open_storage
 from repositories.models import Backup, Repository, RepositoryState
 from repositories.services import repository_inspected, repository_register
+from syncova_project import clock
 from syncova_project.embedded import processes
 from tests.workers.harness import eventually
 
@@ -97,6 +98,13 @@ def small_tree(directory: Path, name: str = "source") -> Path:
     for number in range(5):
         (tree / "sub" / f"file-{number}").write_bytes(os.urandom(2000))
     return tree
+
+
+def settled(*trees: Path) -> tuple[Path, ...]:
+    """Wait until the trees are no longer young: content changed less than 2 s before a backup is read again."""
+    newest = max(path.lstat().st_ctime for tree in trees for path in [tree, *tree.rglob("*")])
+    clock.sleep(max(0.0, newest + 2.5 - clock.now().timestamp()))
+    return trees
 
 
 def large_tree(directory: Path, name: str = "large", size: int = SLOW_BYTES) -> Path:

@@ -10,8 +10,7 @@ from tests.workers.harness import Stack
 
 def test_a_run_is_executed_end_to_end(stack: Stack, tmp_path: Path) -> None:
     """A4, A7, A9, A10: one opening, each source backed up and recorded; the second run reads no content."""
-    # Made first: content that is younger than a backup's start is read again by the next one, to be on the safe side.
-    trees = scenario.small_tree(tmp_path), scenario.small_tree(tmp_path, "other")
+    trees = scenario.settled(scenario.small_tree(tmp_path), scenario.small_tree(tmp_path, "other"))
     stack.start_worker("work", group="plain")
     place = scenario.ground(tmp_path, "plain")
     asked = scenario.job(place, *trees)
