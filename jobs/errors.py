@@ -1,5 +1,7 @@
 """The errors of jobs and runs: stable codes with a sentence and a next step (E2, E8)."""
 
+import uuid
+
 from syncova_project.errors import ConflictError, NotFoundError, ValidationFailedError
 
 
@@ -13,6 +15,18 @@ class RunNotFoundError(NotFoundError):
     """No such run."""
 
     code = "RUN_NOT_FOUND"
+
+
+def no_such_job(job_id: uuid.UUID) -> JobNotFoundError:
+    """Return the error that names the job and how to find one."""
+    hint = "List them with: syncova-ctl job list"
+    return JobNotFoundError(f"There is no job {job_id}.", hint=hint, details={"job": str(job_id)})
+
+
+def no_such_run(run_id: uuid.UUID) -> RunNotFoundError:
+    """Return the error that names the run and how to find one."""
+    hint = "List them with: syncova-ctl run list"
+    return RunNotFoundError(f"There is no run {run_id}.", hint=hint, details={"run": str(run_id)})
 
 
 class JobPausedError(ConflictError):

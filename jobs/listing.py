@@ -10,7 +10,7 @@ from typing import Any, Final
 from django.db.models import Prefetch, Q, QuerySet
 from django.db.models.functions import Lower
 
-from jobs.errors import JobNotFoundError
+from jobs.errors import no_such_job
 from jobs.models import Job, JobSource, Run, Schedule
 from jobs.selectors import jobs_visible, runs_visible
 from jobs.sentences import held_sentence
@@ -63,7 +63,7 @@ def job_listed(job_id: uuid.UUID) -> Job:
     """Return one visible job with all that its page shows; raises JobNotFoundError."""
     job = jobs_listed().filter(id=job_id).first()
     if job is None:
-        raise JobNotFoundError("There is no such job.", details={"job": str(job_id)})
+        raise no_such_job(job_id)
     return job
 
 

@@ -9,9 +9,9 @@ import uuid
 from django.db.models import Min, Q, QuerySet
 
 from jobs import calendar
-from jobs.errors import JobNotFoundError, RunNotFoundError
+from jobs.errors import no_such_run
 from jobs.models import Job, Run, RunEvent, Schedule, TaskRun
-from jobs.states import ACTIVE_STATES, RunState, ScheduleState
+from jobs.states import RunState, ScheduleState
 
 # A paused job is not due, whatever its schedules planned before the pause.
 _DUE = Q(paused_at__isnull=True, schedules__state=ScheduleState.ACTIVE, schedules__deleted_at__isnull=True)
@@ -21,19 +21,6 @@ def jobs_visible() -> QuerySet[Job]:
     """Return the jobs that are not deleted, each with `next_run_at`, the least instant of its schedules."""
     kept = Job.objects.filter(deleted_at__isnull=True).select_related("repository", "runner")
     return kept.annotate(next_run_at=Min("schedules__next_at", filter=_DUE))
-
-
-def job_get(job_id: uuid.UUID) -> Job:
-    """Return one visible job; raises JobNotFoundError."""
-    job = jobs_visible().filter(id=job_id).first()
-    if job is None:
-        raise JobNotFoundError("There is no such job.")
-    return job
-
-
-def schedules_of(job: Job) -> QuerySet[Schedule]:
-    """Return the schedules that a job has now."""
-    return Schedule.objects.filter(job=job, deleted_at__isnull=True).order_by("id")
 
 
 def schedule_sentence(schedule: Schedule) -> str:
@@ -49,22 +36,12 @@ def runs_visible() -> QuerySet[Run]:
     return Run.objects.select_related("job", "repository", "runner", "revision")
 
 
-def runs_of(job: Job) -> QuerySet[Run]:
-    """Return a job's runs, newest first."""
-    return runs_visible().filter(job=job)
-
-
 def run_get(run_id: uuid.UUID) -> Run:
     """Return one run; raises RunNotFoundError."""
     run = runs_visible().filter(id=run_id).first()
     if run is None:
-        raise RunNotFoundError("There is no such run.")
+        raise no_such_run(run_id)
     return run
-
-
-def active_run_of(job: Job) -> Run | None:
-    """Return the job's queued or running run; there is at most one."""
-    return runs_of(job).filter(state__in=ACTIVE_STATES).first()
 
 
 def task_runs_of(run: Run) -> QuerySet[TaskRun]:

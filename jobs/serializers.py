@@ -9,13 +9,14 @@ from typing import Any, ClassVar
 
 from rest_framework import serializers
 
+from jobs.services.new_job import MAX_EXCLUDE_CHARACTERS, MAX_EXCLUDES, MAX_NAME, MAX_SOURCES
 from jobs.states import Priority, RunKind, RunState, SourceType
 from repositories.engine.display import show_path
 from syncova_project.errors import ValidationFailedError
 from syncova_project.paging import DEFAULT_LIMIT, MAX_LIMIT
 from syncova_project.rest import StrictSerializer
 
-MAX_PATH, MAX_SOURCES, MAX_EXCLUDES = 4096, 1000, 10_000
+MAX_PATH = 4096
 MAX_BANDWIDTH = 2**53 - 1
 MAX_SECONDS = 10 * 366 * 24 * 3600
 
@@ -37,7 +38,9 @@ class SourceInput(StrictSerializer):
     path = serializers.CharField(max_length=4 * MAX_PATH, trim_whitespace=False, required=False)
     path_base64 = serializers.CharField(max_length=2 * MAX_PATH, required=False)
     exclude_patterns = serializers.ListField(
-        child=serializers.CharField(max_length=4096, trim_whitespace=False), max_length=MAX_EXCLUDES, default=list
+        child=serializers.CharField(max_length=MAX_EXCLUDE_CHARACTERS, trim_whitespace=False),
+        max_length=MAX_EXCLUDES,
+        default=list,
     )
 
     def validate_type(self, value: str) -> str:
@@ -74,7 +77,7 @@ class SourceInput(StrictSerializer):
 class JobInput(StrictSerializer):
     """The body of POST /jobs; `schedule` is the only schedule, `schedules` are several."""
 
-    name = serializers.CharField(max_length=200)
+    name = serializers.CharField(max_length=MAX_NAME)
     repository_id = serializers.UUIDField()
     sources = serializers.ListField(child=SourceInput(), max_length=MAX_SOURCES, allow_empty=False)
     schedule = serializers.DictField(required=False)

@@ -14,10 +14,10 @@ from django.db.models import F, QuerySet
 from django.db.models.functions import Coalesce, Greatest
 
 from jobs.executors import SourceResult
-from jobs.identifiers import new_id
 from jobs.models import Run, TaskRun
 from jobs.states import OPEN_TASK_STATES, FailureClass, RunState, TaskState
 from jobs.verdict import Verdict
+from repositories.identifiers import new_id
 
 
 def create(run_id: uuid.UUID, source_ids: Iterable[uuid.UUID], *, now: dt.datetime) -> None:

@@ -20,12 +20,12 @@ from django.db.models.functions import Greatest
 from jobs import task_runs
 from jobs.doorbell import request_pass
 from jobs.executors import Failure, Progress
-from jobs.identifiers import new_id
 from jobs.models import Job, Run, RunEvent
 from jobs.retries import RetryPolicy
 from jobs.states import CancelOrigin, FailureClass, HeldCode, RunKind, RunState
 from jobs.successors import EndedRun, NewRun, successor
 from jobs.verdict import Verdict
+from repositories.identifiers import new_id
 from repositories.models import Repository, RepositoryFreeze
 
 # Kinds that a freeze lets start all the same: they write nothing that a later clean-up could miss.

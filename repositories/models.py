@@ -4,8 +4,6 @@ Owns what the database must hold about them. A row is a reference: the repositor
 nothing here is needed to list, check or restore it. Rules that need more than one row live in services.
 """
 
-from typing import ClassVar
-
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import MD5, Length, Lower
@@ -30,8 +28,6 @@ class RepositoryState(models.TextChoices):
 
 class Repository(models.Model):
     """One registered repository; `repository_id` is its own id, adopted at the first opening (A10)."""
-
-    State: ClassVar[type[RepositoryState]] = RepositoryState
 
     id = models.UUIDField(primary_key=True, editable=False)
     name = models.TextField()

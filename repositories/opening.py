@@ -17,12 +17,9 @@ class RepositoryAccess:
     """Everything that opening takes; `expected_id` is None until the first opening adopted one (A10)."""
 
     id: uuid.UUID
-    name: str
     location: str
     password: bytes = field(repr=False)
     expected_id: str | None
-    worker_group: str
-    fence_intended: int
 
 
 def repository_access(*, repository_id: uuid.UUID) -> RepositoryAccess:
@@ -34,10 +31,7 @@ def access_to(repository: Repository) -> RepositoryAccess:
     """Return what opens a repository whose row is already read."""
     return RepositoryAccess(
         id=repository.id,
-        name=repository.name,
         location=repository.location,
         password=unseal(bytes(repository.sealed_password), password_context(repository.id)),
         expected_id=repository.repository_id,
-        worker_group=repository.worker_group,
-        fence_intended=repository.fence_intended,
     )

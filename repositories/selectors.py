@@ -12,7 +12,7 @@ from django.db.models import Prefetch, Q, QuerySet
 
 from repositories.acceptance import Refusal, refusal_of
 from repositories.errors import RepositoryUnknownError
-from repositories.models import Backup, Repository, RepositoryFreeze, RepositoryState
+from repositories.models import Repository, RepositoryFreeze, RepositoryState
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ def repository_get(repository_id: uuid.UUID) -> Repository:
     if repository is None:
         raise RepositoryUnknownError(
             f"There is no repository {repository_id}.",
-            hint="List the registered ones with: syncova-ctl repository list",
+            hint="List them with: syncova-ctl repository list",
             details={"repository": str(repository_id)},
         )
     return repository
@@ -67,8 +67,3 @@ def inspections_unanswered(*, rung_before: dt.datetime) -> QuerySet[Repository]:
     """Return repositories that still wait for their first opening and were last rung for before an instant."""
     silent = Q(inspection_rung_at__isnull=True) | Q(inspection_rung_at__lt=rung_before)
     return Repository.objects.filter(silent, state=RepositoryState.REGISTERING).order_by("created_at", "id")
-
-
-def backups_visible() -> QuerySet[Backup]:
-    """Return all references to backups, newest first, each with its repository."""
-    return Backup.objects.select_related("repository").order_by("-created_at", "-id")

@@ -15,7 +15,7 @@ from django.db.models.functions import Greatest, Lower
 from django.db.models.lookups import Exact
 
 from repositories.doorbell import request_pass, ring_inspection
-from repositories.engine.ids import uuid7
+from repositories.identifiers import new_id
 from repositories.locations import normalised_location
 from repositories.models import Backup, Repository, RepositoryFreeze, RepositoryState
 from repositories.registration import checked_group, checked_label, refusal_by_constraint, require_key
@@ -73,7 +73,7 @@ def repository_register(
     location = normalised_location(location)
     require_key(password)
     with transaction.atomic():
-        repository = _failed_one(name) or Repository(id=uuid7(_nanoseconds(now)), created_at=now)
+        repository = _failed_one(name) or Repository(id=new_id(now), created_at=now)
         again = not repository._state.adding
         repository.name, repository.location, repository.worker_group = name, location, worker_group
         repository.sealed_password = seal(password, password_context(repository.id))
@@ -228,7 +228,7 @@ def backup_record(*, reference: BackupReference, now: dt.datetime) -> Backup:
     backup, _ = Backup.objects.get_or_create(
         repository_id=reference.repository_id,
         backup_id=reference.backup_id,
-        defaults={"id": uuid7(_nanoseconds(now)), "created_at": now, **asdict(reference)},
+        defaults={"id": new_id(now), "created_at": now, **asdict(reference)},
     )
     return backup
 
@@ -283,7 +283,3 @@ def _audit_opening(action: str, repository_id: uuid.UUID, now: dt.datetime, deta
     audit_record(
         actor=SYSTEM, action=action, subject_type="repository", subject_id=repository_id, now=now, details=details
     )
-
-
-def _nanoseconds(instant: dt.datetime) -> int:
-    return int(instant.timestamp()) * 1_000_000_000 + instant.microsecond * 1000

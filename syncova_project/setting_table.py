@@ -209,12 +209,6 @@ TABLE: tuple[Setting, ...] = (
         "/",
     ),
     Setting(
-        "SYNCOVA_RESTORE_ROOTS",
-        Kind.PATHS,
-        WORKER,
-        "Directories below which restores may write. Unset: DATA/restores.",
-    ),
-    Setting(
         "SYNCOVA_ALLOW_UNENCRYPTED",
         Kind.FLAG,
         WORKER,
@@ -229,7 +223,6 @@ TABLE: tuple[Setting, ...] = (
         "Password of the repository, in place of --password-file.",
         secret=True,
     ),
-    Setting("SYNCOVA_CACHE_DIR", Kind.PATH, CLIENT, "Directory of the engine's caches."),
     Setting("SYNCOVA_URL", Kind.TEXT, CLIENT, "Address of the API that `ctl` speaks to. Unset: what `up` wrote."),
     Setting("SYNCOVA_TOKEN", Kind.TEXT, CLIENT, "API token that `ctl` uses. Unset: what `up` wrote.", secret=True),
 )

@@ -3,7 +3,6 @@
 Importing it needs no server and no secret: what is missing is named when it is used, and by the system checks.
 """
 
-from pathlib import Path
 from typing import Any
 
 from syncova_project import env
@@ -12,7 +11,6 @@ from syncova_project.derived import checked_rhythm, hosts_and_origins, is_loopba
 from syncova_project.log import logging_settings
 
 ENVIRONMENT = env.load()
-BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = env.data_directory(ENVIRONMENT)
 
 # Basics
@@ -47,9 +45,6 @@ SYNCOVA_EXECUTOR = ENVIRONMENT.text("SYNCOVA_EXECUTOR") or ""
 SYNCOVA_WORKER_GROUP = ENVIRONMENT.word("SYNCOVA_WORKER_GROUP").lower()
 SYNCOVA_WORKER_SLOTS = ENVIRONMENT.integer("SYNCOVA_WORKER_SLOTS")
 SYNCOVA_SOURCE_ROOTS = [str(path) for path in ENVIRONMENT.paths("SYNCOVA_SOURCE_ROOTS")]
-SYNCOVA_RESTORE_ROOTS = [str(path) for path in ENVIRONMENT.paths("SYNCOVA_RESTORE_ROOTS")] or [
-    str(DATA_DIR / "restores")
-]
 SYNCOVA_ALLOW_UNENCRYPTED = ENVIRONMENT.flag("SYNCOVA_ALLOW_UNENCRYPTED")
 
 # Web
@@ -80,7 +75,6 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "django.contrib.postgres",
     "rest_framework",
-    "django_filters",
     "drf_spectacular",
     "syncova_project",
     "syncova_project.access",

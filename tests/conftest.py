@@ -37,7 +37,6 @@ def pytest_configure(config: pytest.Config) -> None:
     django_settings.SYNCOVA_BROKER_URL = ""
     django_settings.SYNCOVA_MIGRATION_DATABASE_URL = None
     django_settings.DATA_DIR = directory
-    django_settings.SYNCOVA_RESTORE_ROOTS = [str(directory / "restores")]
     django_settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     _let_flush_pass_triggers()
 

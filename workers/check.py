@@ -57,6 +57,9 @@ def _verdict(report: Mapping[str, Any], control: ExecutionControl) -> ExecutionR
     hurt = len(report.get("hurt_backups", ()))
     message = f"The check found {report.get('problem_count', 0)} problems; {hurt} backups are hurt."
     failure = Failure(
-        "INTEGRITY", message, FailureClass.INTEGRITY, hint="The run's log names them, as does: ./syncova check LOCATION"
+        "INTEGRITY",
+        message,
+        FailureClass.INTEGRITY,
+        hint="The run's log names them, as does: syncova-repo check LOCATION",
     )
     return ExecutionResult(failure=failure, parameters=told)

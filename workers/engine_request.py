@@ -3,10 +3,8 @@
 Owns the translation alone. The password goes nowhere but into the request's line on the child's standard input.
 """
 
-import datetime as dt
 import os
 import socket
-from pathlib import Path
 from typing import Final
 
 from django.conf import settings
@@ -15,13 +13,12 @@ from jobs.executors import ExecutionRequest, ExecutionSource
 from repositories.engine.process import protocol
 from repositories.opening import RepositoryAccess
 from syncova_project import env
+from syncova_project.instants import nanoseconds
 
 # What a program needs to reach a remote medium from behind a proxy; nothing else of the worker's environment.
 _PASSED_ON: Final = ("HOME", "TZ", "TMPDIR", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
 # The first epoch. A later one begins when the database is restored from an older dump and indexed again.
 FIRST_EPOCH: Final = 1
-_EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-_MICROSECOND: Final = dt.timedelta(microseconds=1)
 
 
 def backup_request(request: ExecutionRequest, access: RepositoryAccess) -> protocol.Request:
@@ -33,7 +30,7 @@ def backup_request(request: ExecutionRequest, access: RepositoryAccess) -> proto
         run=protocol.RunReference(
             id=str(request.run_id),
             fence=request.fence,
-            scheduled_for_ns=(request.scheduled_for - _EPOCH) // _MICROSECOND * 1000,
+            scheduled_for_ns=nanoseconds(request.scheduled_for),
             trigger=str(request.trigger),
         ),
         # One row is one control plane's view of one repository, and survives a dump: its id names the controller.
@@ -71,16 +68,9 @@ def skipped_paths(location: str) -> tuple[bytes, ...]:
     return tuple(paths)
 
 
-def cache_directory() -> Path:
-    """Return where the engine keeps its index caches on this machine."""
-    return Path(settings.DATA_DIR) / "cache" / "engine"
-
-
 def _access(access: RepositoryAccess) -> protocol.RepositoryAccess:
     # No expected id: a swapped directory is recorded and shown, and the run goes on (A10).
-    return protocol.RepositoryAccess(
-        location=access.location, password=access.password.decode("utf-8"), cache_dir=str(cache_directory())
-    )
+    return protocol.RepositoryAccess(location=access.location, password=access.password.decode("utf-8"))
 
 
 def _source(source: ExecutionSource) -> protocol.SourceRequest:

@@ -14,9 +14,9 @@ import msgspec
 from jobs.executors import ExecutionSource, Failure, Figures, SourceResult
 from jobs.states import BackupMode, FailureClass, TaskState
 from repositories.engine.process.protocol import ErrorInfo, ProblemInfo, SourceFigures, SourceFinished
+from syncova_project.instants import moment_at
 
 MAX_TEXT: Final = 2000
-_EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _FIGURES: Final = tuple(Figures.__dataclass_fields__)
 
 
@@ -75,6 +75,4 @@ def _problem(problem: ProblemInfo) -> Mapping[str, Any]:
 
 
 def _instant(nanoseconds: int) -> dt.datetime | None:
-    if nanoseconds <= 0:
-        return None
-    return _EPOCH + dt.timedelta(microseconds=nanoseconds // 1000)
+    return moment_at(nanoseconds) if nanoseconds > 0 else None

@@ -3,6 +3,8 @@
 from django.contrib import admin
 
 from jobs.models import Schedule, ScheduleDecision, ScheduleEvent, Window
+from jobs.sentences import decision_sentence
+from syncova_project.log import single_line
 from syncova_project.read_only_admin import ReadOnlyAdmin, shown
 
 
@@ -44,7 +46,7 @@ class ScheduleDecisionAdmin(ReadOnlyAdmin):
         "count",
         "count_is_minimum",
         "outcome",
-        shown("reason_code"),
+        "sentence",
     )
     list_filter = ("outcome",)
     list_select_related = ("schedule__job",)
@@ -56,11 +58,17 @@ class ScheduleDecisionAdmin(ReadOnlyAdmin):
         "count",
         "count_is_minimum",
         "outcome",
+        "sentence",
         shown("reason_code"),
         shown("parameters"),
         "run_id",
         "created_at",
     )
+
+    @admin.display(description="in words")
+    def sentence(self, decision: ScheduleDecision) -> str:
+        """Say what became of the instants."""
+        return single_line(decision_sentence(decision))
 
 
 @admin.register(ScheduleEvent)

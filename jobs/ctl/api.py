@@ -118,7 +118,8 @@ class Api:
             code, message, hint, details = error["code"], error["message"], error["hint"], error["details"]
         except (ValueError, KeyError, TypeError):
             self._stranger(f"it answered {status}")
-        told = "; ".join(f"{name}: {' '.join(value)}" for name, value in details.items() if isinstance(value, list))
+        fields = [f"{name}: {' '.join(value)}" for name, value in details.items() if isinstance(value, list)]
+        told = "; ".join(field for field in fields if field not in message)
         sentence = f"{message} ({told})" if told and code == "VALIDATION_FAILED" else message
         raise ReportedFailureError(Failure(code, sentence, hint, EXIT_CODES.get(code, exits.FAILED)))
 

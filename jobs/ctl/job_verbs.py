@@ -58,7 +58,7 @@ class List:
             query["repository"] = find_repository(api, options.repository)["id"]
         jobs = list(api.every("jobs", "jobs", query))
         if jobs:
-            shapes.table(terminal, ("NAME", "STATUS", "LAST", "NEXT RUN", "REPOSITORY", "RUNS"), map(_row, jobs))
+            terminal.columns(("NAME", "STATUS", "LAST", "NEXT RUN", "REPOSITORY", "RUNS"), map(_row, jobs))
         else:
             terminal.line("no jobs")
         terminal.document({"jobs": jobs})

@@ -7,6 +7,7 @@ import uuid
 from typing import ClassVar
 
 from jobs.ctl.api import Api, Json
+from repositories.console import exits
 from repositories.console.failures import CommandError
 from repositories.engine.display import show_text
 
@@ -15,7 +16,7 @@ class NameUnknownError(CommandError):
     """Nothing has the given name or id."""
 
     code: ClassVar[str] = "NAME_UNKNOWN"
-    exit_code: ClassVar[int] = 1
+    exit_code: ClassVar[int] = exits.FAILED
 
 
 def find_repository(api: Api, name: str) -> Json:

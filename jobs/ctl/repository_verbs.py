@@ -111,7 +111,7 @@ class List:
             for one in answer["repositories"]
         ]
         if rows:
-            shapes.table(terminal, ("NAME", "STATE", "TAKES BACKUPS", "GROUP", "LOCATION"), rows)
+            terminal.columns(("NAME", "STATE", "TAKES BACKUPS", "GROUP", "LOCATION"), rows)
         else:
             terminal.line("no repositories")
         terminal.document(answer)

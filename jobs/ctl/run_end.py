@@ -7,7 +7,7 @@ from jobs.ctl.api import EXIT_CODES, Api, Json
 from jobs.ctl.patience import looks
 from repositories.console import exits
 from repositories.console.terminal import Terminal
-from repositories.engine.display import show_bytes, show_text
+from repositories.engine.display import show_bytes, show_count, show_text
 
 ENDS: Final = frozenset({"succeeded", "partial_failure", "failed", "cancelled"})
 
@@ -59,8 +59,7 @@ def _result(run: Json) -> list[tuple[str, str]]:
         rows.append(("failure", f"{shapes.text(run['failure']['code'])} ({shapes.text(run['failure']['class'])})"))
     if run["failure"] and run["failure"]["hint"]:
         rows.append(("hint", show_text(run["failure"]["hint"])))
-    files = "1 file" if run["files"] == 1 else f"{run['files']:,} files"
-    figures = f"{files}, {show_bytes(run['logical_bytes'])}"
+    figures = f"{show_count(run['files'], 'file')}, {show_bytes(run['logical_bytes'])}"
     rows.append(("backed up", f"{figures}, {run['skipped']} skipped, {run['warnings']} warnings"))
     rows.append(("read, stored", f"{show_bytes(run['bytes_read'])}, {show_bytes(run['bytes_stored'])}"))
     return rows

@@ -50,7 +50,7 @@ class List:
             query["job"] = find_job(api, options.job)["id"]
         runs = list(itertools.islice(api.every("runs", "runs", query), options.limit))
         if runs:
-            shapes.table(terminal, ("ID", "PLANNED", "JOB", "STATE", "STORED", "RESULT"), map(_row, runs))
+            terminal.columns(("ID", "PLANNED", "JOB", "STATE", "STORED", "RESULT"), map(_row, runs))
         else:
             terminal.line("no runs")
         terminal.document({"runs": runs})

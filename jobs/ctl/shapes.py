@@ -1,13 +1,12 @@
-"""How answers of the API look on a terminal: tables, moments, states as symbol and word.
+"""How answers of the API look on a terminal: moments, states as symbol and word.
 
 Owns the forms alone. All foreign text goes through the one function that shows text.
 """
 
 import datetime as dt
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
-from repositories.console.terminal import Terminal
 from repositories.engine.display import show_text
 
 NOTHING: Final = "-"
@@ -45,12 +44,3 @@ def text(value: Any) -> str:
 def why(run: Mapping[str, Any]) -> str:
     """Return what a waiting run waits for, to stand behind its state."""
     return f": {show_text(run['held']['sentence'])}" if run["held"] else ""
-
-
-def table(terminal: Terminal, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print rows below their heads, each column as wide as its widest cell."""
-    lines = [list(head), *map(list, rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    for line in lines:
-        cells = (f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True))
-        terminal.line("  ".join(cells).rstrip())

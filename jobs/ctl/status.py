@@ -32,7 +32,7 @@ def run(options: OutputOptions) -> int:
 
 def _tell(terminal: Terminal, jobs: list[Json], repositories: list[Json], active: list[Json]) -> None:
     if jobs:
-        shapes.table(terminal, ("JOB", "STATUS", "LAST", "LAST GOOD BACKUP", "NEXT RUN"), map(_row, jobs))
+        terminal.columns(("JOB", "STATUS", "LAST", "LAST GOOD BACKUP", "NEXT RUN"), map(_row, jobs))
     else:
         terminal.line("no jobs yet; make one with: syncova-ctl job create")
     for line in (*_refusals(repositories), *map(_active, active)):

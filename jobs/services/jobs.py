@@ -11,14 +11,14 @@ from django.db import IntegrityError, transaction
 
 from jobs import calendar, decisions, transitions
 from jobs.doorbell import request_pass
-from jobs.errors import JobNameTakenError, JobNeededError, JobNotFoundError, RepositoryNotReadyError
+from jobs.errors import JobNameTakenError, JobNeededError, RepositoryNotReadyError, no_such_job
 from jobs.flags import plan_or_flag
-from jobs.identifiers import new_id
 from jobs.models import Job, JobDependency, JobSource, Run, Schedule, ScheduleEvent
 from jobs.revisions import write_revision
 from jobs.services.new_job import NewJob, check_policy, checked_name, checked_sources, parsed_schedules
 from jobs.services.runners import group_runner, source_rows
 from jobs.states import CancelOrigin, DecisionOutcome, RunState
+from repositories.identifiers import new_id
 from repositories.models import Repository
 from repositories.selectors import accepts_backups
 from syncova_project.access.services import audit_record
@@ -155,7 +155,7 @@ def _lock_job(job_id: uuid.UUID) -> Job:
     kept = Job.objects.select_for_update(no_key=True).filter(id=job_id, deleted_at__isnull=True)
     job = kept.first()
     if job is None:
-        raise JobNotFoundError("There is no such job.")
+        raise no_such_job(job_id)
     return job
 
 

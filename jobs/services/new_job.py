@@ -108,7 +108,8 @@ def _checked_source(field: str, source: SourceInput, runner: Runner) -> SourceIn
         message = f"{os.fsdecode(path)!r} {why}"
         raise SourceNotAllowedError(message, details={f"{field}.path": message})
     if len(source.excludes) > MAX_EXCLUDES or not all(_is_rule(rule) for rule in source.excludes):
-        raise _invalid(f"{field}.excludes", "must be texts of one line, not empty and not longer than 4096 characters.")
+        sentence = f"must be texts of one line with from 1 to {MAX_EXCLUDE_CHARACTERS} characters."
+        raise _invalid(f"{field}.exclude_patterns", sentence)
     return SourceInput(path=path, type=source.type, excludes=source.excludes)
 
 

@@ -7,12 +7,12 @@ import datetime as dt
 import re
 from collections.abc import Sequence
 
-from jobs.identifiers import new_id
 from jobs.models import Runner, Source
 from jobs.models.runner import GROUP_NAME
 from jobs.services.new_job import SourceInput
 from jobs.states import RunnerKind
 from repositories.engine.display import show_path
+from repositories.identifiers import new_id
 from syncova_project.errors import ValidationFailedError
 
 

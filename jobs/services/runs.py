@@ -14,12 +14,12 @@ from jobs import transitions
 from jobs.doorbell import request_pass
 from jobs.errors import (
     JobActiveError,
-    JobNotFoundError,
     JobPausedError,
     RepositoryNotReadyError,
     RunFinishedError,
-    RunNotFoundError,
     UpkeepActiveError,
+    no_such_job,
+    no_such_run,
 )
 from jobs.models import Job, Run
 from jobs.services.runners import group_runner
@@ -42,7 +42,7 @@ def run_request(*, job_id: uuid.UUID, actor: str, now: dt.datetime) -> Run:
         kept = Job.objects.select_for_update(no_key=True, of=("self",)).filter(id=job_id, deleted_at__isnull=True)
         job = kept.select_related("repository").first()
         if job is None:
-            raise JobNotFoundError("There is no such job.")
+            raise no_such_job(job_id)
         if job.paused_at is not None:
             raise JobPausedError(f"The job {job.name} is paused.", hint="Resume it first.")
         _refuse_unready(job.repository)
@@ -59,14 +59,17 @@ def operation_request(
 ) -> Run:
     """Queue a restore, check or other run that belongs to no job; `parameters` hold no secret.
 
-    Raises UpkeepActiveError where the repository already has an active run of this kind; restores are unlimited.
+    Raises RepositoryNotReadyError, and UpkeepActiveError where the repository already has an active run of this kind;
+    restores are unlimited.
     """
     if kind not in OPERATIONS:
         raise ValueError(f"{kind} runs belong to a job")
     with transaction.atomic():
         repository = Repository.objects.filter(id=repository_id).first()
         if repository is None:
-            raise RepositoryNotReadyError("There is no such repository.")
+            raise RepositoryNotReadyError(
+                f"There is no repository {repository_id}.", hint="List them with: syncova-ctl repository list"
+            )
         _refuse_unready(repository)
         run = transitions.enqueue(_operation(kind, repository, parameters, actor, now), now=now)
         if run is None:
@@ -87,7 +90,7 @@ def run_cancel(*, run_id: uuid.UUID, actor: str, now: dt.datetime) -> Run:
         state = transitions.request_cancel(run_id, CancelOrigin.USER, actor, now=now)
         run = Run.objects.filter(id=run_id).first()
         if run is None:
-            raise RunNotFoundError("There is no such run.")
+            raise no_such_run(run_id)
         if state is None:
             raise RunFinishedError(f"The run has already ended as {run.state}.", details={"state": run.state})
         _audit(run, "run.cancel", actor, now, {})

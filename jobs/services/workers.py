@@ -11,9 +11,9 @@ from typing import Final
 from django.db import transaction
 
 from jobs.doorbell import request_pass
-from jobs.identifiers import new_id
 from jobs.models import Runner, WorkerProcess
 from jobs.services.runners import group_runner
+from repositories.identifiers import new_id
 
 # Rows of processes that died without a word; by then their slots have long not been counted.
 _FORGET_AFTER: Final = dt.timedelta(hours=1)

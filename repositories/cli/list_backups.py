@@ -1,6 +1,5 @@
 """`syncova-repo list`: the backups of a repository, oldest first."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -52,10 +51,7 @@ def _print(terminal: Terminal, backups: list["Backup"]) -> None:
     if not backups:
         terminal.line("no backups")
         return
-    rows = [_COLUMNS, *map(_row, backups)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        terminal.line(_aligned(row, widths))
+    terminal.columns(_COLUMNS, map(_row, backups))
 
 
 def _row(backup: "Backup") -> tuple[str, ...]:
@@ -74,7 +70,3 @@ def _row(backup: "Backup") -> tuple[str, ...]:
         state,
         show_text(backup.source_name),
     )
-
-
-def _aligned(row: Iterable[str], widths: list[int]) -> str:
-    return "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()

@@ -57,7 +57,7 @@ def resolve(location: str) -> str:
 
 def access(location: str, options: RepositoryOptions, terminal: Terminal) -> RepositoryAccess:
     """Return what opens the repository, the password read but nothing tried yet."""
-    return RepositoryAccess(location=location, password=read_password(options, terminal), cache_dir=cache_directory())
+    return RepositoryAccess(location=location, password=read_password(options, terminal))
 
 
 def open_here(location: str, options: RepositoryOptions, terminal: Terminal) -> "Repository":
@@ -69,20 +69,8 @@ def open_here(location: str, options: RepositoryOptions, terminal: Terminal) -> 
 
 
 def own_paths(location: str) -> tuple[bytes, ...]:
-    """Return what no backup may hold: the repository itself, the engine's caches, Syncova's own data."""
-    own = [cache_directory(), str(env.data_directory(env.process_environment()))]
+    """Return what no backup may hold: the repository itself and Syncova's own data."""
+    own = [str(env.data_directory(env.process_environment()))]
     if "://" not in location:
         own.append(location)
-    return tuple(os.fsencode(path) for path in own if path is not None)
-
-
-def cache_directory() -> str | None:
-    """Return the directory of the engine's caches, or None where this user has no home."""
-    chosen = env.text("SYNCOVA_CACHE_DIR")
-    if chosen is not None:
-        return chosen
-    base = env.foreign("XDG_CACHE_HOME") or ""
-    if base.startswith("/"):
-        return os.path.join(base, "syncova")
-    home = env.foreign("HOME") or ""
-    return os.path.join(home, ".cache", "syncova") if home.startswith("/") else None
+    return tuple(map(os.fsencode, own))

@@ -5,7 +5,7 @@ Owns both streams for the whole command. Text handed to it is plain: foreign nam
 """
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TextIO
 
 import msgspec
@@ -46,6 +46,13 @@ class Terminal:
         width = max((len(name) for name, _ in pairs), default=0)
         for name, value in pairs:
             self.line(f"{name:<{width}}  {value}")
+
+    def columns(self, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+        """Print rows below their heads, each column as wide as its widest cell."""
+        lines = [list(head), *map(list, rows)]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        for line in lines:
+            self.line("  ".join(f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True)).rstrip())
 
     def document(self, value: Mapping[str, Any]) -> None:
         """Print the one object of --json (nothing without it)."""

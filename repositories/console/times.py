@@ -5,9 +5,9 @@ import re
 
 from repositories.console.failures import CommandError
 from repositories.engine.display import show_text
+from syncova_project.instants import nanoseconds
 
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
 def parse_moment(text: str) -> int:
@@ -25,4 +25,4 @@ def parse_moment(text: str) -> int:
         moment = moment.replace(tzinfo=dt.UTC)
     if _DATE.fullmatch(text.strip()):
         moment += dt.timedelta(days=1, microseconds=-1)
-    return (moment - _EPOCH) // dt.timedelta(microseconds=1) * 1000 + 999
+    return nanoseconds(moment) + 999

@@ -190,15 +190,13 @@ def open_repository(
     storage: Storage,
     secret: bytes,
     *,
-    cache_dir: str | None = None,
     clock: Clock = SYSTEM_CLOCK,
     randomness: Randomness = system_randomness,
 ) -> Repository:
-    """Open a repository with a password or the recovery code. `cache_dir` may hold caches, never anything needed.
+    """Open a repository with a password or the recovery code.
 
     Raises RepositoryNotFoundError, WrongKeyError, UnsupportedFormatError, IntegrityError.
     """
-    del cache_dir  # nothing is cached on disk in this version
     opened = unlock(storage, secret, randomness)
     return Repository(opened.store, opened.config, clock, opened.unknown_write_features)
 

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from tests.architecture.source_files import CLONE, Module, calls, product
+from repositories.console import exits
+from tests.architecture.source_files import CLONE, Module, calls, dotted, product
 
 CODE = re.compile(r"^[A-Z][A-Z0-9_]{2,}$")
 MAKERS = re.compile(r"fail|refus|answer|problem|conflict|reject|held", re.IGNORECASE)
@@ -104,6 +105,8 @@ def _constant(node: ast.stmt) -> Iterator[tuple[str, object]]:
     value = getattr(node, "value", None)
     if isinstance(target, ast.Name) and isinstance(value, ast.Constant):
         yield target.id, value.value
+    if isinstance(target, ast.Name) and isinstance(value, ast.Attribute) and dotted(value).startswith("exits."):
+        yield target.id, getattr(exits, value.attr)
 
 
 if __name__ == "__main__":

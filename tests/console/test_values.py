@@ -9,13 +9,13 @@ import pytest
 from repositories.console.failures import CommandError, FileUnreadableError, LocationMissingError
 from repositories.console.options import RepositoryOptions
 from repositories.console.paths import absolute, exclude_rules
-from repositories.console.repository_access import cache_directory, own_paths, resolve, split_location
+from repositories.console.repository_access import own_paths, resolve, split_location
 from repositories.console.times import parse_moment
 
 
 @pytest.fixture(autouse=True)
 def no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("SYNCOVA_REPOSITORY", "SYNCOVA_CACHE_DIR", "XDG_CACHE_HOME"):
+    for name in ("SYNCOVA_REPOSITORY", "SYNCOVA_DATA_DIR"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -54,18 +54,10 @@ def test_local_locations_mean_the_same_in_every_directory(monkeypatch: pytest.Mo
         resolve(os.fsdecode(b"/repo\xff"))
 
 
-def test_a_backup_never_holds_repository_caches_or_own_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("SYNCOVA_CACHE_DIR", str(tmp_path / "cache"))
+def test_a_backup_never_holds_repository_or_own_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("SYNCOVA_DATA_DIR", str(tmp_path / "data"))
     own = own_paths("/repo")
-    assert set(own) == {bytes(tmp_path / "cache"), bytes(tmp_path / "data"), b"/repo"}
-
-
-def test_the_cache_lies_where_the_user_keeps_caches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", "/home/alice")
-    assert cache_directory() == "/home/alice/.cache/syncova"
-    monkeypatch.setenv("XDG_CACHE_HOME", "/var/cache/alice")
-    assert cache_directory() == "/var/cache/alice/syncova"
+    assert set(own) == {bytes(tmp_path / "data"), b"/repo"}
 
 
 def test_names_stay_bytes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

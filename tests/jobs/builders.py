@@ -9,10 +9,10 @@ import uuid
 from typing import Any
 
 from jobs import calendar
-from jobs.identifiers import new_id as id_at
 from jobs.models import Job, JobSource, Run, Runner, Schedule, Source, TaskRun, WorkerProcess
 from jobs.revisions import write_revision
 from jobs.states import RunKind, RunState
+from repositories.identifiers import new_id as id_at
 from repositories.models import Repository
 from tests.repositories.builders import make_repository
 

@@ -7,6 +7,7 @@ import pytest
 
 from jobs import selectors, sentences
 from jobs.errors import JobNotFoundError, RunNotFoundError
+from jobs.listing import job_listed
 from jobs.models import Job, Schedule, ScheduleDecision
 from jobs.states import HeldCode
 from repositories.engine.manifest.problems import SEVERITIES, Severity
@@ -23,14 +24,14 @@ def test_the_next_run_is_the_least_of_the_schedules() -> None:
     make_schedule(job, next_at=NOW + HOUR)
     make_schedule(job, next_at=NOW, state="flagged", state_code="x")
     make_schedule(job, next_at=None, deleted_at=NOW)
-    assert selectors.job_get(job.id).next_run_at == NOW + HOUR  # type: ignore[attr-defined]
-    assert selectors.schedules_of(job).count() == 3
+    assert job_listed(job.id).next_run_at == NOW + HOUR  # type: ignore[attr-defined]
+    assert len(job_listed(job.id).listed_schedules) == 3  # type: ignore[attr-defined]
     Job.objects.filter(id=job.id).update(paused_at=NOW)
-    assert selectors.job_get(job.id).next_run_at is None  # type: ignore[attr-defined]
+    assert job_listed(job.id).next_run_at is None  # type: ignore[attr-defined]
 
 
 def test_a_job_by_hand_has_no_next_run() -> None:
-    assert selectors.job_get(make_job().id).next_run_at is None  # type: ignore[attr-defined]
+    assert job_listed(make_job().id).next_run_at is None  # type: ignore[attr-defined]
 
 
 def test_deleted_jobs_are_gone_and_their_runs_are_not() -> None:
@@ -39,7 +40,7 @@ def test_deleted_jobs_are_gone_and_their_runs_are_not() -> None:
     run = make_run(job, "succeeded")
     assert not selectors.jobs_visible().exists()
     with pytest.raises(JobNotFoundError):
-        selectors.job_get(job.id)
+        job_listed(job.id)
     assert selectors.run_get(run.id) == run
     with pytest.raises(RunNotFoundError):
         selectors.run_get(new_id())
@@ -56,7 +57,7 @@ def test_phase_delay_and_postponed_share() -> None:
     waiting, admitted = make_run(), make_run(admitted=True)
     assert (selectors.phase(waiting), selectors.phase(admitted)) == ("waiting", "admitted")
     assert selectors.delay_seconds(waiting) is None
-    assert selectors.active_run_of(waiting.job) == waiting  # type: ignore[arg-type]
+    assert job_listed(waiting.job_id).listed_runs == [waiting]  # type: ignore[arg-type,attr-defined]
 
 
 def test_schedules_are_told_in_words() -> None:

@@ -50,4 +50,4 @@ def open_for(access: RepositoryAccess) -> Repository:
 
 
 def _open(access: RepositoryAccess) -> Repository:
-    return open_repository(open_storage(access.location), access.password.encode(), cache_dir=access.cache_dir)
+    return open_repository(open_storage(access.location), access.password.encode())

@@ -20,7 +20,6 @@ class RepositoryAccess(Struct, frozen=True, kw_only=True):
 
     location: str
     password: str
-    cache_dir: str | None = None
     expected_id: str | None = None
 
     def __repr__(self) -> str:

@@ -4,11 +4,9 @@ import datetime as dt
 import uuid
 
 from repositories.engine.ids import uuid7
-
-_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-_MICROSECOND = dt.timedelta(microseconds=1)
+from syncova_project.instants import nanoseconds
 
 
 def new_id(now: dt.datetime) -> uuid.UUID:
     """Return a fresh id for a row made at `now` (aware)."""
-    return uuid7((now - _EPOCH) // _MICROSECOND * 1000)
+    return uuid7(nanoseconds(now))
