@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# ruff: noqa: PTH101, PTH102, PTH108, PTH211
+# ruff: noqa: PTH102
 """Lists and restores backups of a Syncova repository without Syncova: this one file is enough.
 
 Written from docs/repository-format.md alone; it shares no code with the engine, so that it also proves the format.
@@ -320,15 +320,20 @@ class Repository:
 
 
 class Restorer:
-    """Writes one backup into a new directory; never through anything that it did not make itself."""
+    """Writes one backup into a new directory; never through anything that it did not make itself.
+
+    Works with descriptors of directories, so that no path becomes too long for the system, however deep the tree is.
+    """
 
     def __init__(self, repository: Repository, root: list[Any], target: bytes) -> None:
         self.repository = repository
         self.root = root
         self.target = target
         self.made: dict[bytes, list[Any] | None] = {b"": field(root, 8)}
+        self.unmade: set[bytes] = set()
         self.linked: dict[tuple[int, ...], bytes] = {}
         self.problems: list[str] = []
+        self._opened: tuple[bytes, int] | None = None
 
     def run(self) -> list[str]:
         """Restore everything; return what could not be restored whole, in words."""
@@ -336,47 +341,85 @@ class Restorer:
         last = (b"", b"")
         for directory, entry in self.repository.entries(self.root):
             name, key = entry[1], (directory.replace(b"/", b"\0"), entry[1])
-            if directory not in self.made or name in (b"", b".", b"..") or b"/" in name or b"\0" in name:
-                raise ValueError("a hostile manifest: an entry lies in no directory, or its name is none")
+            if name in (b"", b".", b"..") or b"/" in name or b"\0" in name:
+                raise ValueError("a hostile manifest: a name is none")
+            if directory not in self.made and directory not in self.unmade:
+                raise ValueError("a hostile manifest: an entry lies in no directory")
             if key <= last:
                 raise ValueError("a hostile manifest: entries stand twice or out of order")
             last = key
-            inner = directory + b"/" + name if directory else name
-            try:
-                self._make(inner, entry)
-            except DAMAGED as error:
-                self.problems.append(f"{inner!r}: {error!r}")
+            self._take(directory, directory + b"/" + name if directory else name, entry)
         for inner, made in reversed(self.made.items()):
             if made is not None:
-                self._attributes(inner, made)
+                with self._counted(inner):
+                    self._attributes(inner, made)
         return self.problems
 
+    def _take(self, directory: bytes, inner: bytes, entry: list[Any]) -> None:
+        if directory not in self.unmade:
+            with self._counted(inner):
+                self._make(inner, entry)
+        if entry[0] == DIRECTORY and inner not in self.made:
+            self.unmade.add(inner)
+            if directory in self.made:
+                self.problems[-1] += "; nothing below it is restored"
+
     def _make(self, inner: bytes, entry: list[Any]) -> None:
-        kind, path = entry[0], os.path.join(self.target, inner)
+        kind, (at, name) = entry[0], self._place(inner)
         if kind == DIRECTORY:
-            os.mkdir(path, 0o700)
+            os.mkdir(name, 0o700, dir_fd=at)
             self.made[inner] = entry
             return
         group = tuple(field(entry, 14) or ())
         if group in self.linked:
-            os.link(self.linked[group], path, follow_symlinks=False)
+            self._link(self.linked[group], at, name)
             return
         if kind == FILE:
-            self._file(path, entry)
+            self._file(at, name, entry)
         elif kind == LINK:
-            os.symlink(field(entry, 13), path)
+            os.symlink(field(entry, 13), name, dir_fd=at)
         elif kind == FIFO:
-            os.mkfifo(path, 0o600)
+            os.mkfifo(name, 0o600, dir_fd=at)
         elif kind in (CHARACTER_DEVICE, BLOCK_DEVICE):
-            os.mknod(path, entry[2], os.makedev(*field(entry, 15)))
+            os.mknod(name, entry[2], os.makedev(*field(entry, 15)), dir_fd=at)
         else:
             raise ValueError(f"entries of type {kind} are not known here")
         if group:
-            self.linked[group] = path
+            self.linked[group] = inner
         self._attributes(inner, entry)
 
-    def _file(self, path: bytes, entry: list[Any]) -> None:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    def _place(self, inner: bytes) -> tuple[int, bytes]:
+        """Return an open descriptor of the directory that holds `inner`, and the name in it."""
+        directory, _, name = inner.rpartition(b"/")
+        if self._opened is None or self._opened[0] != directory:
+            if self._opened is not None:
+                os.close(self._opened[1])
+                self._opened = None
+            self._opened = directory, self._open(directory)
+        return self._opened[1], name or b"."
+
+    def _open(self, directory: bytes) -> int:
+        """Return a new descriptor of a directory, each step below the target without following a link."""
+        found = os.open(self.target, os.O_RDONLY | os.O_DIRECTORY)
+        for name in directory.split(b"/") if directory else ():
+            above = found
+            try:
+                found = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=above)
+            finally:
+                os.close(above)
+        return found
+
+    def _link(self, first: bytes, at: int, name: bytes) -> None:
+        directory, _, first_name = first.rpartition(b"/")
+        first_at = self._open(directory)
+        try:
+            os.link(first_name, name, src_dir_fd=first_at, dst_dir_fd=at, follow_symlinks=False)
+        finally:
+            os.close(first_at)
+
+    def _file(self, at: int, name: bytes, entry: list[Any]) -> None:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+        descriptor = os.open(name, flags, 0o600, dir_fd=at)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 left: int = entry[5]
@@ -393,39 +436,49 @@ class Restorer:
                     raise ValueError("content shorter than its entry says")
                 file.truncate(entry[5])
         except BaseException:
-            os.unlink(path)
+            os.unlink(name, dir_fd=at)
             raise
 
     def _attributes(self, inner: bytes, entry: list[Any]) -> None:
         """Set owner, mode, extended attributes and times, in this order: each may undo a later one."""
-        path = os.path.join(self.target, inner)
+        at, path = self._place(inner)
         with self._counted(inner):
             if os.geteuid() == 0:
-                os.chown(path, entry[3], entry[4], follow_symlinks=False)
+                os.chown(path, entry[3], entry[4], dir_fd=at, follow_symlinks=False)
         if entry[0] != LINK:
             with self._counted(inner):
-                os.chmod(path, entry[2] & 0o7777)
+                os.chmod(path, entry[2] & 0o7777, dir_fd=at)
         for name, value, chunks in field(entry, 12) or ():
             with self._counted(inner):
                 long = b"".join(self.repository.chunk(STREAM_CHUNK, chunk) for chunk in chunks or ())
-                os.setxattr(path, name, long if value is None else value, follow_symlinks=False)
+                # The one call that takes no descriptor of a directory; this path leads through it.
+                full = b"/proc/self/fd/%d/%s" % (at, path)
+                os.setxattr(full, name, long if value is None else value, follow_symlinks=False)
         with self._counted(inner):
             time = entry[6] if isinstance(entry[6], int) else int.from_bytes(entry[6], "big", signed=True)
-            os.utime(path, ns=(time, time), follow_symlinks=False)
+            os.utime(path, ns=(time, time), dir_fd=at, follow_symlinks=False)
 
     @contextlib.contextmanager
     def _counted(self, inner: bytes) -> Iterator[None]:
         try:
             yield
-        except OSError as error:
-            self.problems.append(f"{inner!r}: {error.strerror}")
+        except DAMAGED as error:
+            reason = error.strerror if isinstance(error, OSError) else repr(error)
+            self.problems.append(f"{inner!r}: {reason}")
 
 
 def chosen(backups: list[tuple[str, int, Any]], wanted: str) -> Any:
-    """Return the root of the backup that `wanted` names: latest, a backup id, or the start of a manifest id."""
+    """Return the root of the backup that `wanted` names.
+
+    It may be latest, a backup id, the short id that syncova-repo prints for it, or the start of a manifest id.
+    """
     if wanted == "latest" and backups:
         return backups[-1][2]
-    fitting = [root for manifest, _, root in backups if manifest.startswith(wanted) or root[0] == wanted]
+    fitting = [
+        root
+        for manifest, _, root in backups
+        if manifest.startswith(wanted) or wanted in (root[0], blake3.blake3(root[0].encode()).hexdigest()[:8])
+    ]
     if len(fitting) != 1:
         raise SystemExit(f"{len(fitting)} backups fit {wanted!r}")
     return fitting[0]
@@ -446,7 +499,7 @@ def main() -> int:
     verbs = parser.add_subparsers(dest="verb", required=True)
     verbs.add_parser("list", help="list the backups, oldest first")
     restore = verbs.add_parser("restore", help="restore one backup into a directory that does not exist yet")
-    restore.add_argument("backup", help="latest, a backup id, or the start of what list prints first")
+    restore.add_argument("backup", help="latest, a backup id (long or short), or what list prints first")
     restore.add_argument("target", type=os.fsencode)
     arguments = parser.parse_args()
     if arguments.password_file is None:

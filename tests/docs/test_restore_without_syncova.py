@@ -8,14 +8,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from repositories.engine.ids import ChunkKind
-from repositories.engine.manifest.entries import StreamRef, encode
+from repositories.engine.ids import ChunkKind, short_id
+from repositories.engine.manifest.entries import EntryType, StreamRef, encode
 from repositories.engine.manifest.pages import Group, encode_leaf
 from repositories.engine.repository import CreateOptions, Repository, create_repository
 from repositories.engine.storage.local import LocalStorage
 from tests.engine.repositories import CHEAP, PASSWORD, back_up_tree
-from tests.engine.restore.test_hostile import ATTACKS, commit
-from tests.engine.trees import assert_same, build_everything, describe
+from tests.engine.restore.test_hostile import ATTACKS, Tree, commit, entry
+from tests.engine.trees import assert_same, build_everything, describe, remove_deep
 from tests.tree_facts import facts
 
 PROGRAM = Path(__file__).parents[2] / "docs" / "restore_without_syncova.py"
@@ -157,10 +157,11 @@ def test_a_wrong_password_and_no_repository(tmp_path: Path, repository: Reposito
     assert "no repository" in call(tmp_path, "list").stderr
 
 
-def test_one_file_as_source(tmp_path: Path, repository: Repository) -> None:
+def test_one_file_as_source_named_by_the_short_id(tmp_path: Path, repository: Repository) -> None:
     (tmp_path / "alone").write_bytes(b"all by itself")
-    back_up_tree(repository, tmp_path / "alone")
-    assert call(tmp_path, "restore", "latest", tmp_path / "restored").returncode == 0
+    backup = back_up_tree(repository, tmp_path / "alone")
+    shown = short_id(backup.backup_id)
+    assert call(tmp_path, "restore", shown, tmp_path / "restored").returncode == 0
     assert (tmp_path / "restored" / "alone").read_bytes() == b"all by itself"
 
 
@@ -169,12 +170,7 @@ def test_a_hostile_manifest_gets_nothing_out(tmp_path: Path, repository: Reposit
     """engine.md 1.8: never outside the target, whatever the manifest says."""
     (tmp_path / "outside").mkdir()
     before = sorted(os.listdir(tmp_path))
-    with repository.begin_write() as session:
-        groups = [
-            Group(0, directory, [msgspec.Raw(encode(each)) for each in found]) for directory, found in ATTACKS[attack]
-        ]
-        page, _ = session.put(ChunkKind.PAGE, encode_leaf(groups))
-        commit(session, StreamRef(page, 0, sum(len(found) for _, found in ATTACKS[attack]), 0))
+    commit_tree(repository, ATTACKS[attack])
     finished = call(tmp_path, "restore", "latest", tmp_path / "restored")
     assert finished.returncode == 13, finished.stderr
     assert finished.stderr
@@ -190,6 +186,63 @@ def test_a_tree_of_everything(tmp_path: Path, repository: Repository) -> None:
     finished = call(tmp_path, "restore", "latest", tmp_path / "restored")
     assert (finished.returncode, finished.stderr) == (0, "")
     assert_same(before, describe(tmp_path / "restored"))
+
+
+def commit_tree(repository: Repository, tree: Tree) -> None:
+    with repository.begin_write() as session:
+        groups = [Group(0, directory, [msgspec.Raw(encode(each)) for each in found]) for directory, found in tree]
+        page, _ = session.put(ChunkKind.PAGE, encode_leaf(groups))
+        commit(session, StreamRef(page, 0, sum(len(found) for _, found in tree), 0))
+
+
+def test_a_path_longer_than_the_system_takes_comes_back_too(tmp_path: Path, repository: Repository) -> None:
+    """2.3: no depth is too much; everything beside and below it is restored."""
+    top = tmp_path / "tree"
+    top.mkdir()
+    (top / "zzz after it").write_text("after it")
+    names = [b"%03d" % number + b"d" * 31 for number in range(130)]
+    make_deep(top, names)
+    before = describe(top)
+    back_up_tree(repository, top)
+    finished = call(tmp_path, "restore", "latest", tmp_path / "restored")
+    restored = describe(tmp_path / "restored")
+    for path in (top, tmp_path / "restored"):
+        remove_deep(path)
+    assert (finished.returncode, finished.stderr) == (0, "")
+    assert any(path.endswith(b"/at the bottom") for path in restored)
+    assert_same(before, restored)
+
+
+def make_deep(top: Path, names: list[bytes]) -> None:
+    """Make directories within one another, with a file of two names and a link in the last one."""
+    at = os.open(top, os.O_RDONLY)
+    for name in names:
+        os.mkdir(name, 0o750, dir_fd=at)
+        below = os.open(name, os.O_RDONLY, dir_fd=at)
+        os.close(at)
+        at = below
+    with open(os.open("at the bottom", os.O_CREAT | os.O_WRONLY, dir_fd=at), "w") as file:
+        file.write("deep")
+        os.setxattr(file.fileno(), "user.deep", b"value")
+    os.link("at the bottom", "hard link", src_dir_fd=at, dst_dir_fd=at)
+    os.symlink("nowhere", "link", dir_fd=at)
+    os.close(at)
+
+
+def test_a_directory_that_cannot_be_made_costs_only_itself(tmp_path: Path, repository: Repository) -> None:
+    """It is named once, with all below it; everything else is restored."""
+    long, directory = b"n" * 300, EntryType.DIRECTORY
+    tree: Tree = [
+        (b"", [entry(b"a"), entry(long, directory), entry(b"z", directory)]),
+        (long, [entry(b"file"), entry(b"inner", directory)]),
+        (long + b"/inner", [entry(b"file")]),
+        (b"z", [entry(b"file")]),
+    ]
+    commit_tree(repository, tree)
+    finished = call(tmp_path, "restore", "latest", tmp_path / "restored")
+    assert finished.returncode == 13
+    assert finished.stderr == f"{long!r}: File name too long; nothing below it is restored\n"
+    assert sorted(facts(tmp_path / "restored")) == [b"a", b"z", b"z/file"]
 
 
 def flip(path: Path, at: int) -> None:
