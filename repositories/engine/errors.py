@@ -155,6 +155,13 @@ class BackupNotFoundError(EngineError):
     failure_class = "configuration"
 
 
+class BackupExistsError(EngineError):
+    """A backup of this id is in the repository already: two backups of one id could not be told apart."""
+
+    code = "BACKUP_EXISTS"
+    failure_class = "configuration"
+
+
 class RestoreTargetError(EngineError):
     """The restore target cannot be used or filled."""
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from repositories.engine.errors import BackupNotFoundError, IntegrityError, ObjectMissingError
+from repositories.engine.errors import BackupExistsError, BackupNotFoundError, IntegrityError, ObjectMissingError
+from repositories.engine.ids import short_id
 from repositories.engine.manifest.backups import Backup, find_backup, list_backups
 from repositories.engine.manifest.backups import BackupStore as Store
 from repositories.engine.manifest.chunks import ChunkSource
@@ -25,22 +26,34 @@ Found = tuple[Entry, msgspec.Raw]
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """What the new backup stands on: its parent, the next sequence number, the heads that nothing links yet."""
+    """What the new backup stands on: its parent, the next sequence number, the heads that nothing links yet.
+
+    `previous` is the newest backup of the source, which may be no parent: its pages may not be readable.
+    """
 
     parent: Backup | None
+    previous: Backup | None
     sequence: int
     heads: tuple[bytes, ...]
 
 
 def choose_lineage(
-    store: Store, source_name: str, wanted: str | None, usable: Callable[[Backup], bool], most_heads: int
+    store: Store, names: tuple[str, str], wanted: str | None, usable: Callable[[Backup], bool], most_heads: int
 ) -> Lineage:
     """Return the lineage of a new backup; the parent is `wanted`, else the newest `usable` backup of the source.
 
-    Raises BackupNotFoundError when `wanted` is no backup of this source.
+    `names` are the new backup's id and its source's name. Raises BackupNotFoundError when `wanted` is no backup of this
+    source, BackupExistsError when there is a backup of this id.
     """
+    backup_id, source_name = names
     backups = list_backups(store)
-    parent: Backup | None = None
+    if any(backup.id == backup_id for backup in backups):
+        raise BackupExistsError(
+            f"backup {short_id(backup_id)} of source {source_name!r} is in the repository already",
+            hint="a run backs up each source once; start a new run for another backup",
+        )
+    parent: Backup | None
+    same_source = [backup for backup in reversed(backups) if backup.source_name == source_name]
     if wanted is not None:
         parent = find_backup(store, wanted)
         if parent.source_name != source_name:
@@ -49,12 +62,12 @@ def choose_lineage(
                 hint="name a backup of the same source as parent",
             )
     else:
-        same_source = (backup for backup in reversed(backups) if backup.source_name == source_name)
         parent = next(filter(usable, same_source), None)
     linked = {head for backup in backups for head in backup.root.lineage.heads}
     heads = [identity for backup in backups if (identity := bytes.fromhex(backup.manifest_id)) not in linked]
     highest = max((backup.root.lineage.sequence for backup in backups), default=0)
-    return Lineage(parent, min(highest, _HIGHEST_SEQUENCE) + 1, tuple(heads[-most_heads:]))
+    previous = same_source[0] if same_source else None
+    return Lineage(parent, previous, min(highest, _HIGHEST_SEQUENCE) + 1, tuple(heads[-most_heads:]))
 
 
 class ParentCursor:

@@ -63,14 +63,16 @@ def back_up(session: BackupSession, source: SourceSpec, options: BackupOptions, 
     """Make one backup of `source` and commit it; return what it holds.
 
     Raises SourceError (the source as a whole cannot be backed up: go on with the next one), OperationCancelledError,
-    ConfigurationError (bad rules), or a repository error, after which the session is of no more use. Single unreadable
-    objects are problems of the result, not errors. The session may commit several backups, one after the other.
+    ConfigurationError (bad rules), BackupExistsError, or a repository error, after which the session is of no more use.
+    Single unreadable objects are problems of the result, not errors. The session may commit several backups, one after
+    the other.
     """
     task = _Task(session, source, options, hooks, hooks.clock.now_ns(), session.stored_bytes, session.new_chunks)
     rules = WalkRules(
         ExcludeRules(source.excludes), source.one_file_system, identities(source.skip_paths), FileSystems()
     )
-    lineage = choose_lineage(session.repository, source.name, options.parent, _usable_in(session), MAX_HEADS)
+    names = (options.backup_id, source.name)
+    lineage = choose_lineage(session.repository, names, options.parent, _usable_in(session), MAX_HEADS)
     problems = ProblemLog(session, strict=options.strict)
     pulse = Pulse(hooks)
     pulse.check_cancelled()
@@ -139,7 +141,7 @@ def _write_entries(
 
 def _refuse_sudden_emptiness(task: _Task, lineage: Lineage, described: _Described) -> None:
     """A file system that is not mounted looks like an empty directory: never a green backup of nothing."""
-    parent = lineage.parent
+    parent = lineage.parent or lineage.previous
     if described.pages is not None or task.options.accept_new_root or parent is None:
         return
     if parent.root.statistics.entries > 0:

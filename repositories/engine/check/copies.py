@@ -3,14 +3,18 @@
 Owns the reading of each copy by itself; a reader elsewhere is content with either.
 """
 
+import contextlib
 import time
+from collections.abc import Callable
 
 from repositories.engine.check.report import Beat, Findings
-from repositories.engine.errors import IntegrityError, ObjectMissingError, RetiredKeyError
+from repositories.engine.errors import IntegrityError, ObjectMissingError, RetiredKeyError, UnsupportedFormatError
+from repositories.engine.format.config import parse_config
 from repositories.engine.format.kinds import DIRECTORIES, WRITTEN_TWICE, ObjectKind, names_of, object_id_of
+from repositories.engine.keys.slots import parse_slot
 from repositories.engine.repository import Repository
 
-_OPENED_OTHERWISE = frozenset({ObjectKind.CONFIG, ObjectKind.KEYRING, ObjectKind.SLOT})
+_PARSED: dict[ObjectKind, Callable[[bytes], object]] = {ObjectKind.CONFIG: parse_config, ObjectKind.SLOT: parse_slot}
 _SETTLE_SECONDS = 0.2
 _SEALED_ONCE = (
     ObjectKind.CHECKPOINT,
@@ -71,11 +75,17 @@ def _wrong_copies(repository: Repository, kind: ObjectKind, name: str) -> list[t
         else:
             seen.add(data)
     if len(seen) > 1:
-        wrong.append((name, "its two copies differ"))
+        other = names_of(kind, name)[1]
+        wrong.append((name, f"it and {other} differ: one of the two is damaged"))
     return wrong
 
 
 def _open(repository: Repository, kind: ObjectKind, name: str, data: bytes) -> None:
+    """Raise IntegrityError for a damaged object. A keyring opens by its slot's key alone, which nobody keeps."""
     object_id = object_id_of(name)
-    if kind not in _OPENED_OTHERWISE and object_id is not None:
+    parse = _PARSED.get(kind)
+    if parse is not None:
+        with contextlib.suppress(UnsupportedFormatError):
+            parse(data)
+    elif kind is not ObjectKind.KEYRING and object_id is not None:
         repository.store.open(kind, object_id, data)

@@ -14,13 +14,15 @@ import blake3
 from repositories.engine.check.report import Beat, Findings
 from repositories.engine.errors import EngineError, IntegrityError, ObjectMissingError
 from repositories.engine.format.headers import parse_object_header
-from repositories.engine.format.kinds import DIRECTORIES, ObjectKind, object_id_of, object_name
+from repositories.engine.format.kinds import ObjectKind, object_name
 from repositories.engine.packs.blocks import open_block, verify_chunks
 from repositories.engine.packs.directory import PackRecord
 from repositories.engine.packs.table import table_ids
 from repositories.engine.repository import Repository
+from repositories.engine.sessions.presence import pack_sizes
 
 _READERS = 2
+_MISSING = "it is missing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,31 +35,23 @@ class PackResult:
     failure: str | None
 
 
-def check_sizes(repository: Repository, packs: Iterable[PackRecord], findings: Findings, beat: Beat) -> set[bytes]:
-    """Compare the medium's packs with the index; return the ids of packs that are missing or cut."""
-    sizes: dict[bytes, int] = {}
-    for stored in repository.storage.list(DIRECTORIES[ObjectKind.PACK] + "/"):
-        beat()
-        pack_id = object_id_of(stored.name)
-        if pack_id is not None:
-            sizes[pack_id] = stored.size
-    wrong: set[bytes] = set()
+def check_sizes(repository: Repository, packs: Iterable[PackRecord], findings: Findings) -> list[PackResult]:
+    """Compare the medium's packs with the index; return those that are missing or cut, with all their chunks as bad."""
+    sizes = pack_sizes(repository.storage)
+    wrong: list[PackResult] = []
     for pack in packs:
-        name = object_name(ObjectKind.PACK, pack.pack_id)
         size = sizes.get(pack.pack_id)
-        if size is None:
-            findings.add("pack", name, "it is missing")
-        elif size != pack.length:
-            findings.add("pack", name, f"it has {size} bytes; the index says {pack.length}")
-        if size != pack.length:
-            wrong.add(pack.pack_id)
+        if size == pack.length:
+            continue
+        failure = _MISSING if size is None else f"it has {size} bytes; the index says {pack.length}"
+        findings.add("pack", object_name(ObjectKind.PACK, pack.pack_id), failure)
+        wrong.append(PackResult(pack, 0, tuple(ids_of(pack)), failure))
     return wrong
 
 
 def unreferenced(repository: Repository, known: Iterable[bytes]) -> int:
     """Return how many packs no index names: leavings of backups that were broken off."""
-    found = {object_id_of(stored.name) for stored in repository.storage.list(DIRECTORIES[ObjectKind.PACK] + "/")}
-    return len(found - {None} - set(known))
+    return len(pack_sizes(repository.storage).keys() - set(known))
 
 
 def read_packs(repository: Repository, packs: Iterable[PackRecord], beat: Beat) -> Iterator[PackResult]:
@@ -83,15 +77,20 @@ def _read_pack(repository: Repository, pack: PackRecord) -> PackResult:
 
 
 def _read_once(repository: Repository, pack: PackRecord) -> PackResult:
-    ids = [chunk for block in pack.blocks for chunk in table_ids(block.table)]
+    ids = ids_of(pack)
     try:
         data = repository.storage.get(object_name(ObjectKind.PACK, pack.pack_id))
     except ObjectMissingError:
-        return PackResult(pack, 0, tuple(ids), "it is missing")
+        return PackResult(pack, 0, tuple(ids), _MISSING)
     bad, failure = _bad_chunks(repository, pack, data)
     if failure is None and (len(data) != pack.length or blake3.blake3(data).digest() != pack.content_hash):
         failure = "its bytes are not those that were written; all chunks can be read"
     return PackResult(pack, len(ids) - len(bad), tuple(bad), failure)
+
+
+def ids_of(pack: PackRecord) -> list[bytes]:
+    """Return the chunks of a pack; one may come several times."""
+    return [chunk for block in pack.blocks for chunk in table_ids(block.table)]
 
 
 def _bad_chunks(repository: Repository, pack: PackRecord, data: bytes) -> tuple[list[bytes], str | None]:

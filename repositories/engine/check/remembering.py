@@ -1,35 +1,52 @@
-"""Writes what a check found into the repository: good packs with the time, and damage.
+"""Writes what a check found into the repository: good packs and hurt backups with the time, and damage.
 
 Owns when nothing is written: no new finding, or a medium that cannot be written to. Damage that is recorded makes
 the next backup store those chunks again, if the source still has them (engine.md, section 3).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from repositories.engine.check.packs import PackResult
+from repositories.engine.check.packs import PackResult, ids_of
 from repositories.engine.errors import StorageFullError, StorageReadOnlyError
 from repositories.engine.format.kinds import ObjectKind
-from repositories.engine.format.records import encode
-from repositories.engine.format.verification import DamageRecord, VerifiedRecord
-from repositories.engine.repository import Repository
+from repositories.engine.format.records import decode, encode
+from repositories.engine.format.verification import CheckedRecord, DamageRecord
+from repositories.engine.objects.store import ObjectStore, steadily
+from repositories.engine.sessions.fences import join_ids, split_ids
 from repositories.engine.sessions.views import read_damage
 
 
-def remember(repository: Repository, results: Sequence[PackResult], now_ns: int) -> bool:
-    """Record results; return whether that could be done."""
-    known = read_damage(repository.store)
-    good = sorted(result.pack.pack_id for result in results if result.failure is None)
+def remember(store: ObjectStore, results: Sequence[PackResult], hurt: Iterable[str], now_ns: int) -> bool:
+    """Record results, and the manifests (hex ids) that are hurt; return whether that could be done."""
+    good = join_ids([result.pack.pack_id for result in results if result.failure is None])
+    hurt_now = frozenset(map(bytes.fromhex, hurt))
     try:
-        if good:
-            repository.store.put(ObjectKind.VERIFIED, encode(VerifiedRecord(now_ns, b"".join(good))))
-        for result in results:
-            if not result.bad or _is_known(known.get(result.pack.pack_id), result.bad):
-                continue
-            record = DamageRecord(now_ns, result.pack.pack_id, b"".join(sorted(set(result.bad))), result.failure or "")
-            repository.store.put(ObjectKind.DAMAGE, encode(record))
+        if good or hurt_now != read_hurt(store):
+            store.put(ObjectKind.VERIFIED, encode(CheckedRecord(now_ns, good, join_ids(hurt_now))))
+        _remember_damage(store, results, now_ns)
     except (StorageReadOnlyError, StorageFullError):
         return False
     return True
+
+
+def read_hurt(store: ObjectStore) -> frozenset[bytes]:
+    """Return the ids of the manifests that the last check could not have restored whole."""
+    listed = steadily(lambda: store.read_whole(ObjectKind.VERIFIED, {}, lambda payload: decode(payload, CheckedRecord)))
+    told = [record for record in listed.found.values() if record.hurt is not None]
+    newest = max(told, key=lambda record: record.checked_ns, default=None)
+    return split_ids(newest.hurt) if newest is not None and newest.hurt is not None else frozenset()
+
+
+def _remember_damage(store: ObjectStore, results: Sequence[PackResult], now_ns: int) -> None:
+    damaged = [result for result in results if result.bad]
+    known: Mapping[bytes, frozenset[bytes]] = read_damage(store) if damaged else {}
+    for result in damaged:
+        if _is_known(known.get(result.pack.pack_id), result.bad):
+            continue
+        bad = set(result.bad)
+        chunks = b"" if bad.issuperset(ids_of(result.pack)) else b"".join(sorted(bad))
+        record = DamageRecord(now_ns, result.pack.pack_id, chunks, result.failure or "")
+        store.put(ObjectKind.DAMAGE, encode(record))
 
 
 def _is_known(known: frozenset[bytes] | None, bad: Sequence[bytes]) -> bool:

@@ -3,11 +3,12 @@
 Owns the order: small objects, packs, content if asked for, then what all that means for the backups.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from repositories.engine.backup.options import Hooks
 from repositories.engine.check.copies import Suspects, check_copies, confirm_suspects
-from repositories.engine.check.packs import PackResult, check_sizes, read_packs, unreferenced
+from repositories.engine.check.links import check_links
+from repositories.engine.check.packs import PackResult, check_sizes, ids_of, read_packs, unreferenced
 from repositories.engine.check.references import ReferenceCheck
 from repositories.engine.check.remembering import remember
 from repositories.engine.check.report import CheckReport, CheckRequest, Findings, HurtBackup
@@ -16,12 +17,13 @@ from repositories.engine.errors import IntegrityError, OperationCancelledError
 from repositories.engine.format.kinds import ObjectKind, object_name
 from repositories.engine.manifest.backups import Backup
 from repositories.engine.manifest.root import decode_root
-from repositories.engine.packs.table import table_ids
+from repositories.engine.packs.directory import PackRecord
 from repositories.engine.progress import Progress
-from repositories.engine.reader import ChunkReader
 from repositories.engine.repository import Repository
 
 _SECONDS_BETWEEN = 0.2
+
+Packs = Mapping[bytes, PackRecord]
 
 
 class _Pulse:
@@ -59,18 +61,17 @@ def _check(repository: Repository, request: CheckRequest, hooks: Hooks) -> Check
     objects = check_copies(repository, suspects, pulse)
     # Backups before the index: what is committed meanwhile refers to packs that an older index does not know.
     backups = _decodable(repository, findings)
+    check_links(repository, backups, findings)
     reader = repository.reader()
     packs = reader.index.packs()
-    wrong = check_sizes(repository, packs.values(), findings, pulse)
-    results: list[PackResult] = []
-    remembered = False
-    if request.read_data:
-        results = _read_all(repository, reader, findings, pulse)
-        remembered = remember(repository, results, hooks.clock.now_ns())
-    bad = _lost_chunks(reader, wrong, results)
-    references = ReferenceCheck(reader, bad, pulse)
+    results = _check_packs(repository, packs, request, findings, pulse)
+    references = ReferenceCheck(reader, _lost_chunks(packs, results), pulse)
     pulse.phase = "checking backups"
-    hurt = [each for backup in backups if (each := _check_backup(references, backup, findings)) is not None]
+    hurt = {
+        backup.manifest_id: each
+        for backup in backups
+        if (each := _check_backup(references, backup, findings)) is not None
+    }
     confirm_suspects(repository, suspects, findings)
     return CheckReport(
         backups=len(backups),
@@ -81,38 +82,40 @@ def _check(repository: Repository, request: CheckRequest, hooks: Hooks) -> Check
         bytes_read=pulse.bytes_read,
         unreferenced_packs=unreferenced(repository, packs),
         problem_count=findings.count,
-        remembered=remembered,
+        remembered=remember(repository.store, results, hurt, hooks.clock.now_ns()),
         problems=findings.problems,
-        hurt=hurt,
+        hurt=list(hurt.values()),
     )
 
 
-def _read_all(repository: Repository, reader: ChunkReader, findings: Findings, pulse: _Pulse) -> list[PackResult]:
+def _check_packs(
+    repository: Repository, packs: Packs, request: CheckRequest, findings: Findings, pulse: _Pulse
+) -> list[PackResult]:
+    """Return what is known of packs: of all of them when they are read, else of those with a wrong size alone."""
+    wrong = {result.pack.pack_id: result for result in check_sizes(repository, packs.values(), findings)}
+    if not request.read_data:
+        return list(wrong.values())
     pulse.phase = "reading packs"
     results: list[PackResult] = []
-    for result in read_packs(repository, reader.index.packs().values(), pulse):
+    for result in read_packs(repository, packs.values(), pulse):
         results.append(result)
         pulse.packs += 1
         pulse.bytes_read += result.pack.length
-        if result.failure is not None:
+        if result.failure is not None and result.pack.pack_id not in wrong:
             findings.add("pack", object_name(ObjectKind.PACK, result.pack.pack_id), result.failure)
     return results
 
 
-def _lost_chunks(reader: ChunkReader, wrong: set[bytes], results: Sequence[PackResult]) -> frozenset[bytes]:
+def _lost_chunks(packs: Packs, results: Sequence[PackResult]) -> frozenset[bytes]:
     """Return the chunks that no pack gives back: bad in one, and in no other that is good."""
     bad_in: dict[bytes, set[bytes]] = {result.pack.pack_id: set(result.bad) for result in results if result.bad}
-    for pack_id in wrong:
-        pack = reader.index.packs()[pack_id]
-        bad_in.setdefault(pack_id, {chunk for block in pack.blocks for chunk in table_ids(block.table)})
     candidates = {chunk for chunks in bad_in.values() for chunk in chunks}
     if not candidates:
         return frozenset()
     saved = {
         chunk
-        for pack in reader.index.packs().values()
-        for block in pack.blocks
-        for chunk in table_ids(block.table)
+        for pack in packs.values()
+        for chunk in ids_of(pack)
         if chunk in candidates and chunk not in bad_in.get(pack.pack_id, ())
     }
     return frozenset(candidates - saved)

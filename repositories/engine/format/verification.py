@@ -13,6 +13,15 @@ class VerifiedRecord(Record, frozen=True):
     packs: bytes
 
 
+class CheckedRecord(VerifiedRecord, frozen=True):
+    """A VerifiedRecord with one field more: manifests (ids as above) that could not be restored whole, all looked at.
+
+    None: the record says nothing about backups.
+    """
+
+    hurt: bytes | None = None
+
+
 class DamageRecord(Record, frozen=True):
     """What `damage/<id>` seals: chunks (32-byte ids, joined, sorted) of one pack; none named means the whole pack."""
 

@@ -4,13 +4,14 @@ Owns keeping both in step with the medium. Never decides what is deleted.
 """
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from repositories.engine.format.kinds import ObjectKind
 from repositories.engine.format.records import decode
 from repositories.engine.index.lookup import ChunkIndex
 from repositories.engine.index.segments import SegmentRecord, live_segments
 from repositories.engine.objects.store import ObjectStore, WholeObjects, steadily
+from repositories.engine.packs.directory import PackRecord
 
 AcceptsSegment = Callable[[bytes, int], bool]
 
@@ -47,6 +48,12 @@ class Catalogue:
 
     def _read_listed(self) -> WholeObjects[SegmentRecord]:
         return self._store.read_whole(ObjectKind.INDEX, self._segments, lambda payload: decode(payload, SegmentRecord))
+
+
+def packs_of(live: Mapping[bytes, SegmentRecord]) -> Iterator[PackRecord]:
+    """Yield the packs that live segments name; one may come several times."""
+    for segment in live.values():
+        yield from segment.packs
 
 
 def build_index(

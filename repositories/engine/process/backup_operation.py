@@ -3,18 +3,20 @@
 Owns the loop over sources and which errors end only one of them. The engine's backup owns all the rest.
 """
 
+import os
 from typing import Any
 
 from repositories.engine import ids
 from repositories.engine.backup import BackupOptions, BackupResult, Hooks, SourceSpec, back_up
 from repositories.engine.clock import SYSTEM_CLOCK
-from repositories.engine.display import path_fields, show_text
-from repositories.engine.errors import BackupNotFoundError, ConfigurationError, SourceError
-from repositories.engine.manifest.problems import Problem
+from repositories.engine.display import path_fields, show_count, show_path, show_text
+from repositories.engine.errors import BackupExistsError, BackupNotFoundError, ConfigurationError, SourceError
+from repositories.engine.manifest.problems import Problem, Severity
 from repositories.engine.process.channel import Channel
 from repositories.engine.process.failures import error_info
 from repositories.engine.process.introduction import introduce_writer, uuid_of
 from repositories.engine.process.protocol import (
+    Log,
     ProblemInfo,
     Request,
     RunReference,
@@ -30,7 +32,7 @@ from repositories.engine.repository import WriteOptions, WriteSession
 from repositories.engine.throttle import Throttle
 
 # These say that one source cannot be backed up; everything else concerns the repository or the whole run.
-_ENDS_ONE_SOURCE = (SourceError, ConfigurationError, BackupNotFoundError)
+_ENDS_ONE_SOURCE = (SourceError, ConfigurationError, BackupNotFoundError, BackupExistsError)
 
 
 def back_up_sources(request: Request, channel: Channel) -> dict[str, Any]:
@@ -38,13 +40,38 @@ def back_up_sources(request: Request, channel: Channel) -> dict[str, Any]:
     run = request.run
     if run is None or not request.sources:
         raise ConfigurationError("a backup needs a run and at least one source", hint="this is a defect of the caller")
+    _refuse_repeated(request.sources)
     bucket = bucket_of(request, channel)
     repository = introduce_writer(request, channel)
     done = 0
     with repository.begin_write(WriteOptions(compression=request.compression)) as session:
+        _tell_absent(session, channel)
         for source in request.sources:
             done += _SourceRun(request, run, source, channel, bucket).execute(session)
     return {"succeeded": done, "failed": len(request.sources) - done}
+
+
+def _refuse_repeated(sources: tuple[SourceRequest, ...]) -> None:
+    """The id of a backup comes from run, type and path: two sources that agree in these would have one id."""
+    seen: set[tuple[str, bytes]] = set()
+    for source in sources:
+        identity = (source.type, os.path.normpath(source.path))
+        if identity in seen:
+            raise ConfigurationError(
+                f"source {show_path(source.path)} is named twice in this run", hint="name each source once"
+            )
+        seen.add(identity)
+
+
+def _tell_absent(session: WriteSession, channel: Channel) -> None:
+    count = len(session.absent_packs)
+    if count:
+        are = "is" if count == 1 else "are"
+        message = (
+            f"{show_count(count, 'pack')} of the repository {are} missing or cut: earlier backups may be harmed; "
+            "this backup stores again what its sources still have; run check"
+        )
+        channel.send(Log(level="warning", message=message))
 
 
 class _SourceRun:
@@ -132,6 +159,7 @@ def figures_of(result: BackupResult) -> SourceFigures:
         skipped=result.skipped,
         warnings=result.warnings,
         notes=result.notes,
+        note_counts={count.kind: count.count for count in result.problem_counts if count.severity == Severity.NOTE},
         problems=tuple(map(_problem, result.problems)),
         started_ns=result.started_ns,
         finished_ns=result.finished_ns,

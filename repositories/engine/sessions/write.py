@@ -16,7 +16,7 @@ from repositories.engine.format.commits import CheckpointRecord, ManifestRecord
 from repositories.engine.format.kinds import ObjectKind, newest_generation, object_name
 from repositories.engine.format.records import encode
 from repositories.engine.ids import ChunkKind
-from repositories.engine.index.catalogue import Catalogue, build_index
+from repositories.engine.index.catalogue import Catalogue, build_index, packs_of
 from repositories.engine.index.segments import SegmentRecord, plan_merge
 from repositories.engine.limits import MAX_BLOCK_DECODED, MAX_PAGE, MAX_ROOT
 from repositories.engine.objects.store import ObjectStore
@@ -26,6 +26,7 @@ from repositories.engine.packs.pipeline import BlockPipeline, PipelineSettings
 from repositories.engine.sessions.gather import Gatherer
 from repositories.engine.sessions.leases import Lease
 from repositories.engine.sessions.options import WriteOptions
+from repositories.engine.sessions.presence import absent_packs
 from repositories.engine.sessions.views import read_damage, read_marks, read_newest_sweep
 
 _COMMIT_TRIES = 3
@@ -38,7 +39,10 @@ class WriteSession:
     """
 
     def __init__(self, store: ObjectStore, catalogue: Catalogue, clock: Clock, options: WriteOptions) -> None:
-        """Put the lease, then read marks, damage and index: in this order. Raises the storage's errors."""
+        """Put the lease, then read marks, damage and index, then list the packs: in this order.
+
+        Raises the storage's errors.
+        """
         self._store = store
         self._catalogue = catalogue
         self._clock = clock
@@ -49,7 +53,8 @@ class WriteSession:
             self.fence = self._marks.highest
             self._lease.hold_fence(self.fence)
             self._live = catalogue.live(read_newest_sweep(store).accepts_segment)
-            self._index = build_index(self._live, self._marks.packs, read_damage(store))
+            self.absent_packs = absent_packs(store.storage, packs_of(self._live))
+            self._index = build_index(self._live, self._marks.packs | self.absent_packs, read_damage(store))
         except BaseException:
             self._lease.end()
             raise
@@ -78,7 +83,7 @@ class WriteSession:
         return self._store.keyring.chunk_id(kind, data)
 
     def has(self, kind: ChunkKind, chunk_id: bytes) -> bool:
-        """Tell whether a chunk counts as stored: indexed, its pack unmarked, not damaged; or in flight here.
+        """Tell whether a chunk counts as stored: indexed, its pack there and unmarked, not damaged; or in flight here.
 
         A True is remembered: commit verifies what was asked for. So ask for each chunk of an entry that is taken over
         from a parent; a False there means that the chunk must be stored again.

@@ -76,10 +76,47 @@ def test_the_second_run_builds_on_the_first(tmp_path: Path, repository: Reposito
     assert figures.parent_id == list_backups(repository)[0].id
 
 
+@pytest.mark.parametrize("again", ["", "/", "/../tree"])
+def test_a_source_named_twice_is_refused_before_anything_is_stored(
+    tmp_path: Path, repository: Repository, tree: Path, again: str
+) -> None:
+    """Both backups would have one id, and none of the two could be chosen by it."""
+    request = backup_request(tmp_path / "repo", tree)
+    second = msgspec.structs.replace(
+        request.sources[0], key="1", name="other", path=request.sources[0].path + again.encode()
+    )
+    events = run(msgspec.structs.replace(request, sources=(*request.sources, second)))
+    assert failure(events).error.code == "CONFIGURATION"
+    assert "named twice" in failure(events).error.message
+    assert list_backups(repository) == []
+
+
+def test_a_backup_id_is_never_given_twice(tmp_path: Path, repository: Repository, tree: Path) -> None:
+    request = backup_request(tmp_path / "repo", tree)
+    first = finished(run(request))[0]
+    second = finished(run(request))[0]
+    assert (first.status, second.status) == ("succeeded", "failed")
+    assert second.error is not None
+    assert second.error.code == "BACKUP_EXISTS"
+    assert len(list_backups(repository)) == 1
+
+
+def test_missing_packs_are_told_and_stored_again(tmp_path: Path, repository: Repository, tree: Path) -> None:
+    run(backup_request(tmp_path / "repo", tree))
+    for pack in (tmp_path / "repo" / "packs").glob("*/*"):
+        pack.unlink()
+    events = run(backup_request(tmp_path / "repo", tree))
+    (told,) = (event.message for event in events if isinstance(event, Log))
+    assert told.startswith("2 packs of the repository are missing or cut: ")
+    figures = finished(events)[0].result
+    assert figures is not None
+    assert figures.new_chunks == 2
+
+
 def test_a_failed_source_does_not_end_the_run(tmp_path: Path, repository: Repository, tree: Path) -> None:
     """A6: a missing source, a bad rule and an unknown parent each end their source alone."""
-    rules = backup_request(tmp_path / "repo", tree, source={"excludes": ("a line\nbreak",)})
-    parent = backup_request(tmp_path / "repo", tree, source={"options": SourceOptions(parent="nonesuch")})
+    rules = backup_request(tmp_path / "repo", tree / "below", source={"excludes": ("a line\nbreak",)})
+    parent = backup_request(tmp_path / "repo", tmp_path, source={"options": SourceOptions(parent="nonesuch")})
     request = backup_request(tmp_path / "repo", tmp_path / "missing", tree)
     sources = (*request.sources, rename(rules, "rules"), rename(parent, "parent"))
     events = run(Request(operation="backup", repository=request.repository, run=request.run, sources=sources))

@@ -1,0 +1,53 @@
+"""Checks that no backup was taken away unseen: each backup names its parent and the heads it found.
+
+Owns the comparison of what is named with what is there and what was deleted. Reads no page.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from repositories.engine.check.report import Findings
+from repositories.engine.display import show_text
+from repositories.engine.format.kinds import ObjectKind, object_name
+from repositories.engine.format.notes import TombstoneRecord
+from repositories.engine.format.records import decode
+from repositories.engine.manifest.backups import Backup
+from repositories.engine.objects.store import steadily
+from repositories.engine.repository import Repository
+
+
+def check_links(repository: Repository, backups: Sequence[Backup], findings: Findings) -> None:
+    """Report manifests that a backup names and that are neither there nor deleted by a tombstone."""
+    named: dict[bytes, str] = {}
+    for backup in backups:
+        for manifest_id in _named_by(backup):
+            named.setdefault(manifest_id, backup.short_id)
+    # Listed after the backups were: whatever one of them names had been put by then.
+    missing = named.keys() - set(repository.store.ids(ObjectKind.MANIFEST))
+    missing -= _deleted(repository) if missing else set()
+    for manifest_id in sorted(missing):
+        findings.add(
+            "manifest",
+            object_name(ObjectKind.MANIFEST, manifest_id),
+            f"backup {show_text(named[manifest_id])} names it, but it is neither there nor deleted: "
+            "that backup is lost or withheld",
+        )
+
+
+def _named_by(backup: Backup) -> Iterator[bytes]:
+    lineage = backup.root.lineage
+    yield from lineage.heads
+    if lineage.parent_manifest is not None:
+        yield lineage.parent_manifest
+
+
+def _deleted(repository: Repository) -> set[bytes]:
+    listed = steadily(
+        lambda: repository.store.read_whole(ObjectKind.TOMBSTONE, {}, lambda payload: decode(payload, TombstoneRecord))
+    )
+    undone = {record.undoes for record in listed.found.values() if record.undoes is not None}
+    return {
+        manifest_id
+        for tombstone_id, record in listed.found.items()
+        if tombstone_id not in undone
+        for manifest_id in record.manifests
+    }

@@ -1,0 +1,30 @@
+"""Which of the packs that the index names are not on the medium as they were put.
+
+Owns one listing of the packs and the comparison; what follows from it is the session's.
+"""
+
+from collections.abc import Iterable
+
+from repositories.engine.format.kinds import DIRECTORIES, ObjectKind, object_id_of
+from repositories.engine.packs.directory import PackRecord
+from repositories.engine.storage.base import Storage
+
+
+def pack_sizes(storage: Storage) -> dict[bytes, int]:
+    """Return the size of every pack on the medium by id: names and sizes of one listing, nothing is read."""
+    sizes: dict[bytes, int] = {}
+    for stored in storage.list(DIRECTORIES[ObjectKind.PACK] + "/"):
+        pack_id = object_id_of(stored.name)
+        if pack_id is not None:
+            sizes[pack_id] = stored.size
+    return sizes
+
+
+def absent_packs(storage: Storage, named: Iterable[PackRecord]) -> frozenset[bytes]:
+    """Return the ids of those `named` packs that are missing or do not have their length.
+
+    `named` must have been read from the index before: a pack is durable before an index segment names it, so that
+    what another writer puts meanwhile is never taken for lost.
+    """
+    sizes = pack_sizes(storage)
+    return frozenset(pack.pack_id for pack in named if sizes.get(pack.pack_id) != pack.length)
