@@ -13,8 +13,9 @@ from django.db.models.functions import Lower
 from jobs.errors import no_such_job
 from jobs.models import Job, JobSource, Run, Schedule
 from jobs.selectors import jobs_visible, runs_visible
-from jobs.sentences import held_sentence
+from jobs.sentences import held_sentence, is_postponed, postponed_sentence
 from jobs.states import ACTIVE_STATES
+from syncova_project import clock
 from syncova_project.paging import Ordering
 
 JOB_ORDERINGS: Final[Mapping[str, Ordering]] = {
@@ -34,9 +35,12 @@ class HeldSentences:
 
     def __init__(self) -> None:
         self._known: dict[tuple[object, ...], str] = {}
+        self.now = clock.now()
 
     def of(self, run: Run) -> str:
-        """Return the sentence of one run, "" when it does not wait."""
+        """Return the sentence of one run, "" when it does not wait or no pass has seen it yet."""
+        if is_postponed(run, self.now):
+            return postponed_sentence(run)
         key = (run.state, run.held_code, run.held_subject, run.repository_id, run.runner_id)
         if key not in self._known:
             self._known[key] = held_sentence(run)
@@ -47,7 +51,7 @@ def jobs_listed() -> QuerySet[Job]:
     """Return visible jobs with their sources, schedules and active run: four queries whatever their number."""
     sources = JobSource.objects.select_related("source").order_by("position")
     schedules = Schedule.objects.filter(deleted_at__isnull=True).order_by("id")
-    active = Run.objects.filter(state__in=ACTIVE_STATES).select_related("repository").order_by("id")
+    active = Run.objects.filter(state__in=ACTIVE_STATES).select_related("repository", "origin_run").order_by("id")
     return (
         jobs_visible()
         .annotate(name_key=Lower("name"))

@@ -4,15 +4,18 @@ Owns names and forms of the fields. Reads what jobs.listing loaded with the rows
 Times are UTC; a path is shown text, with `path_base64` beside it only where that is not the exact name.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from jobs.listing import HeldSentences
 from jobs.models import Job, JobSource, Run, RunEvent, Schedule, TaskRun
 from jobs.run_log import LogLine
-from jobs.selectors import delay_seconds, phase, postponed_seconds, schedule_sentence
-from jobs.sentences import reason_sentence
+from jobs.selectors import delay_seconds, phase, postponed_seconds, schedule_sentence, silent_since
+from jobs.sentences import is_postponed, reason_sentence
 from jobs.states import RunState
 from repositories.engine.display import path_fields
+from repositories.models import RepositoryFreeze
 from syncova_project.instants import instant
 
 FIGURES = ("files", "skipped", "warnings", "logical_bytes", "bytes_read", "bytes_stored")
@@ -65,6 +68,7 @@ def run_json(run: Run, sentences: HeldSentences) -> dict[str, Any]:
         "root_run": _id(run.root_run_id),
         "origin_run": _id(run.origin_run_id),
         **_times(run),
+        "silent_since": instant(silent_since(run, sentences.now)),
         "held": _held_json(run, sentences),
         "cancel": _cancel_json(run),
         "reason": reason_sentence(run),
@@ -74,8 +78,19 @@ def run_json(run: Run, sentences: HeldSentences) -> dict[str, Any]:
     }
 
 
-def run_page_json(run: Run, tasks: list[TaskRun], sentences: HeldSentences) -> dict[str, Any]:
-    """Return a run with its revision, progress and sources."""
+@dataclass(frozen=True, slots=True)
+class RunPage:
+    """A run with what its page shows beside it: its sources, what it found, and the run that follows it."""
+
+    run: Run
+    tasks: Sequence[TaskRun]
+    findings: Sequence[RepositoryFreeze] = ()
+    follower: Run | None = None
+
+
+def run_page_json(page: RunPage, sentences: HeldSentences) -> dict[str, Any]:
+    """Return a run with its revision, progress, sources and what came of it."""
+    run = page.run
     return {
         **run_json(run, sentences),
         "revision": run.revision.number if run.revision else None,
@@ -84,7 +99,9 @@ def run_page_json(run: Run, tasks: list[TaskRun], sentences: HeldSentences) -> d
         "progress": run.progress,
         "progress_at": instant(run.progress_at),
         "log_truncated": run.log_truncated,
-        "sources": [_task_json(task) for task in tasks],
+        "findings": [{"at": instant(one.frozen_at), "sentence": one.reason} for one in page.findings],
+        "followed_by": _follower_json(page.follower, sentences),
+        "sources": [_task_json(task) for task in page.tasks],
     }
 
 
@@ -134,6 +151,7 @@ def _active_json(run: Run, sentences: HeldSentences) -> dict[str, Any]:
         "state": run.state,
         "phase": phase(run),
         "since": instant(run.started_at or run.created_at),
+        "silent_since": instant(silent_since(run, sentences.now)),
         "held": _held_json(run, sentences),
     }
 
@@ -158,6 +176,13 @@ def _times(run: Run) -> dict[str, Any]:
 
 
 def _held_json(run: Run, sentences: HeldSentences) -> dict[str, Any] | None:
+    if is_postponed(run, sentences.now):
+        return {
+            "code": "not_before",
+            "subject": run.origin_run.error_code if run.origin_run else "",
+            "since": instant(run.created_at),
+            "sentence": sentences.of(run),
+        }
     if run.state != RunState.QUEUED or not run.held_code:
         return None
     return {
@@ -165,6 +190,20 @@ def _held_json(run: Run, sentences: HeldSentences) -> dict[str, Any] | None:
         "subject": run.held_subject,
         "since": instant(run.held_since),
         "sentence": sentences.of(run),
+    }
+
+
+def _follower_json(run: Run | None, sentences: HeldSentences) -> dict[str, Any] | None:
+    if run is None:
+        return None
+    return {
+        "id": str(run.id),
+        "trigger": run.trigger,
+        "attempt": run.attempt,
+        "state": run.state,
+        "phase": phase(run),
+        "not_before": instant(run.not_before),
+        "held": _held_json(run, sentences),
     }
 
 

@@ -9,9 +9,9 @@ from rest_framework.response import Response
 
 from jobs.database_time import database_now
 from jobs.listing import RUN_ORDERINGS, HeldSentences, runs_matching
-from jobs.representations import event_json, log_json, run_json, run_page_json
+from jobs.representations import RunPage, event_json, log_json, run_json, run_page_json
 from jobs.run_log import read
-from jobs.selectors import events_of, run_get, task_runs_of
+from jobs.selectors import events_of, findings_of, follower_of, run_get, task_runs_of
 from jobs.serializers import NoBody, PositionFilter, RunFilter
 from jobs.services import run_cancel
 from syncova_project.access.scopes import Scope
@@ -48,7 +48,8 @@ class RunView(ApiView):
     def get(self, request: Request, run_id: uuid.UUID) -> Response:
         """Return the run, or 404."""
         run = run_get(run_id)
-        return Response(run_page_json(run, list(task_runs_of(run)), HeldSentences()))
+        page = RunPage(run, list(task_runs_of(run)), findings_of(run), follower_of(run))
+        return Response(run_page_json(page, HeldSentences()))
 
 
 class RunCancelView(ApiView):

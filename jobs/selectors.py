@@ -5,13 +5,18 @@ Owns what is visible and how "next" and "late" are computed. Lists read no histo
 
 import datetime as dt
 import uuid
+from typing import Final
 
+from django.conf import settings
 from django.db.models import Min, Q, QuerySet
 
 from jobs import calendar
 from jobs.errors import no_such_run
 from jobs.models import Job, Run, RunEvent, Schedule, TaskRun
 from jobs.states import RunState, ScheduleState
+from repositories.models import RepositoryFreeze
+
+MISSED_BEATS: Final = 3
 
 # A paused job is not due, whatever its schedules planned before the pause.
 _DUE = Q(paused_at__isnull=True, schedules__state=ScheduleState.ACTIVE, schedules__deleted_at__isnull=True)
@@ -33,7 +38,7 @@ def schedule_sentence(schedule: Schedule) -> str:
 
 def runs_visible() -> QuerySet[Run]:
     """Return all runs, newest first; those of deleted jobs stay (D3)."""
-    return Run.objects.select_related("job", "repository", "runner", "revision")
+    return Run.objects.select_related("job", "repository", "runner", "revision", "origin_run")
 
 
 def run_get(run_id: uuid.UUID) -> Run:
@@ -52,6 +57,24 @@ def task_runs_of(run: Run) -> QuerySet[TaskRun]:
 def events_of(run: Run) -> QuerySet[RunEvent]:
     """Return a run's moves, oldest first."""
     return RunEvent.objects.filter(run=run).order_by("id")
+
+
+def follower_of(run: Run) -> Run | None:
+    """Return the run that was queued because of this one's end: a retry, or the same again after a shutdown."""
+    return runs_visible().filter(origin_run=run).order_by("id").first()
+
+
+def findings_of(run: Run) -> list[RepositoryFreeze]:
+    """Return what the run found wrong with its repository, oldest first: each froze it for the runs after it (A10)."""
+    return list(RepositoryFreeze.objects.filter(repository_id=run.repository_id, run_id=run.id).order_by("id"))
+
+
+def silent_since(run: Run, now: dt.datetime) -> dt.datetime | None:
+    """Return the last sign of life of a running run whose worker has left out several, None for one that gives them."""
+    if run.state != RunState.RUNNING or run.heartbeat_at is None:
+        return None
+    patience = dt.timedelta(seconds=MISSED_BEATS * settings.SYNCOVA_HEARTBEAT_SECONDS)
+    return run.heartbeat_at if now - run.heartbeat_at > patience else None
 
 
 def phase(run: Run) -> str:

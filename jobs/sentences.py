@@ -3,6 +3,7 @@
 Owns why a run waits (C3), why it ended (A11) and what a decision means (H7). Counts "n of n" are read with them.
 """
 
+import datetime as dt
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -11,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from jobs.models import Run, ScheduleDecision, Source
-from jobs.states import HeldCode, RunState
+from jobs.states import HeldCode, RunState, Trigger
 from repositories.models import RepositoryFreeze
 
 # The engine's kinds of problems that skip an object; a strict job's warnings skip too.
@@ -36,6 +37,21 @@ def held_sentence(run: Run) -> str:
     if run.state != RunState.QUEUED or not run.held_code:
         return ""
     return _HELD[HeldCode(run.held_code)](run)
+
+
+def is_postponed(run: Run, now: dt.datetime) -> bool:
+    """Tell whether a run waits for its time alone: no pass looks at it before."""
+    return run.state == RunState.QUEUED and run.admitted_at is None and run.not_before > now
+
+
+def postponed_sentence(run: Run) -> str:
+    """Return until when a postponed run waits; a retry names its number and what went wrong before it."""
+    told = {"at": run.not_before.astimezone(dt.UTC).strftime("%Y-%m-%d %H:%M:%S UTC"), "attempt": run.attempt}
+    if run.trigger != Trigger.RETRY:
+        return _("Waits for its time: %(at)s.") % told
+    told["most"] = run.job.max_attempts if run.job else run.attempt
+    told["code"] = (run.origin_run.error_code if run.origin_run else "") or _("a failure")
+    return _("Waits: attempt %(attempt)d of %(most)d starts at %(at)s, after %(code)s.") % told
 
 
 def reason_sentence(run: Run) -> str:

@@ -10,7 +10,8 @@ from jobs.ctl import shapes
 from jobs.ctl.api import Api, Json
 from jobs.ctl.names import find_job, find_repository
 from jobs.ctl.questions import confirm
-from jobs.ctl.run_end import await_end, exit_code_of, tell_run
+from jobs.ctl.run_end import await_end, exit_code_of
+from jobs.ctl.run_page import tell_run
 from jobs.ctl.server import find_server
 from repositories.console import exits
 from repositories.console.options import OutputOptions
@@ -195,7 +196,7 @@ def _tell(terminal: Terminal, job: Json) -> None:
     if last:
         rows.append(("last run", f"{shapes.state(last['state'])}, {shapes.moment(last['finished_at'])}"))
     if active:
-        rows.append(("now", f"{shapes.state(active['phase'])}{shapes.why(active)}"))
+        rows.append(("now", f"{shapes.state(active['phase'])}{shapes.why(active)}{shapes.silence(active)}"))
     rows.append(("id", job["id"]))
     terminal.table(rows)
     terminal.document(job)

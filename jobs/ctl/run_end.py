@@ -1,29 +1,23 @@
-"""Waiting for a run's end and telling it: progress on stderr, the result on stdout, the exit code of the result."""
-
-from typing import Any, Final
+"""Waiting for a run's end: progress on stderr, and the exit code of the result."""
 
 from jobs.ctl import shapes
 from jobs.ctl.api import EXIT_CODES, Api, Json
 from jobs.ctl.patience import looks
+from jobs.ctl.run_page import ENDS, following, progress
 from repositories.console import exits
+from repositories.console.failures import Failure, Interrupted, ReportedFailureError
 from repositories.console.terminal import Terminal
-from repositories.engine.display import show_bytes, show_count, show_text
-
-ENDS: Final = frozenset({"succeeded", "partial_failure", "failed", "cancelled"})
 
 
 def await_end(api: Api, run: Json, terminal: Terminal) -> Json:
-    """Return the run once it has ended; interrupting this leaves the run alone."""
-    told = ""
-    for _ in looks():
-        run = api.get(f"runs/{run['id']}")
-        if run["state"] in ENDS:
-            break
-        line = f"{shapes.state(run['phase'])}{shapes.why(run)}{_progress(run['progress'])}"
-        if line != told:
-            terminal.note(line)
-            told = line
-    return run
+    """Return the run once it has ended; interrupting this leaves the run alone and says so."""
+    try:
+        ended = _looked_after(api, run, terminal)
+    except Interrupted as interrupted:
+        raise ReportedFailureError(_left_alone(run["id"], interrupted)) from interrupted
+    if following(ended):
+        terminal.note(f"this attempt has ended; {following(ended)}")
+    return ended
 
 
 def exit_code_of(run: Json) -> int:
@@ -35,50 +29,25 @@ def exit_code_of(run: Json) -> int:
     return EXIT_CODES.get(run["failure"]["code"], exits.FAILED) if run["failure"] else exits.FAILED
 
 
-def tell_run(terminal: Terminal, run: Json) -> None:
-    """Print a run with its sources."""
-    rows = [
-        ("run", run["id"]),
-        ("job", shapes.text(run["job"]["name"] if run["job"] else None)),
-        ("state", f"{shapes.state(run['phase'])}{shapes.why(run)}"),
-        ("started by", f"{shapes.text(run['trigger'])}, attempt {run['attempt']}"),
-        ("planned", shapes.moment(run["scheduled_for"])),
-        ("started", _started(run)),
-        ("ended", shapes.moment(run["finished_at"])),
-    ]
-    if run["state"] in ENDS:
-        rows += _result(run)
-    rows += [("source", _source(source)) for source in run.get("sources", ())]
-    terminal.table(rows)
-    terminal.document(run)
+def _looked_after(api: Api, run: Json, terminal: Terminal) -> Json:
+    told = ""
+    for _ in looks():
+        run = api.get(f"runs/{run['id']}")
+        if run["state"] in ENDS:
+            break
+        far = progress(run)
+        line = f"{shapes.state(run['phase'])}{shapes.why(run)}{shapes.silence(run)}{f', {far}' if far else ''}"
+        if line != told:
+            terminal.note(line)
+            told = line
+    return run
 
 
-def _result(run: Json) -> list[tuple[str, str]]:
-    rows = [("result", shapes.text(run["reason"]))]
-    if run["failure"]:
-        rows.append(("failure", f"{shapes.text(run['failure']['code'])} ({shapes.text(run['failure']['class'])})"))
-    if run["failure"] and run["failure"]["hint"]:
-        rows.append(("hint", show_text(run["failure"]["hint"])))
-    figures = f"{show_count(run['files'], 'file')}, {show_bytes(run['logical_bytes'])}"
-    rows.append(("backed up", f"{figures}, {run['skipped']} skipped, {run['warnings']} warnings"))
-    rows.append(("read, stored", f"{show_bytes(run['bytes_read'])}, {show_bytes(run['bytes_stored'])}"))
-    return rows
-
-
-def _source(source: Json) -> str:
-    line = f"{source['source']['path']}: {shapes.state(source['state'])}"
-    if source["failure"]:
-        line += f": {show_text(source['failure']['message'])}"
-    return f"{line}, backup {source['backup_id']}" if source["backup_id"] else line
-
-
-def _started(run: Json) -> str:
-    late = run["delay_seconds"]
-    return f"{shapes.moment(run['started_at'])}{f' ({late} s after its time)' if late else ''}"
-
-
-def _progress(progress: Any) -> str:
-    if not isinstance(progress, dict):
-        return ""
-    read = progress.get("bytes_read", 0)
-    return f", {shapes.text(progress.get('phase'))}: {progress.get('files', 0)} files, {show_bytes(read)} read"
+def _left_alone(run_id: str, interrupted: Interrupted) -> Failure:
+    how = "interrupted" if interrupted.exit_code == exits.INTERRUPTED else "terminated"
+    return Failure(
+        "INTERRUPTED",
+        f"{how}; only the waiting has ended, run {run_id} goes on",
+        f"see it with: ./syncova ctl run show {run_id}; or end it with: ./syncova ctl run cancel {run_id}",
+        interrupted.exit_code,
+    )

@@ -9,7 +9,7 @@ from typer import Argument, Option
 from jobs.ctl import shapes
 from jobs.ctl.api import Api, Json
 from jobs.ctl.names import find_job, run_path
-from jobs.ctl.run_end import tell_run
+from jobs.ctl.run_page import tell_run
 from jobs.ctl.server import find_server
 from repositories.console import exits
 from repositories.console.options import OutputOptions
@@ -93,6 +93,8 @@ class Log:
             lines += page["lines"]
             if not page["lines"]:
                 break
+        if not lines:
+            terminal.note("the log is empty: no worker has written to it")
         if page["truncated"]:
             terminal.warning("the log reached its bound; later lines were dropped")
         terminal.document({"lines": lines, "truncated": page["truncated"]})
@@ -112,10 +114,18 @@ class Cancel:
         """Ask for the end; repeating that is harmless while it runs."""
         terminal = terminal_of(options)
         run = Api(find_server()).post(f"{run_path(options.run)}/cancel")
-        ended = run["state"] == "cancelled"
-        terminal.line("cancelled" if ended else "asked to end; it stops within seconds")
+        terminal.line(_cancelled(run))
         terminal.document(run)
         return exits.DONE
+
+
+def _cancelled(run: Json) -> str:
+    if run["state"] == "cancelled":
+        return "cancelled"
+    if run["silent_since"] is None:
+        return "asked to end; its worker stops it within seconds"
+    since = shapes.exact(run["silent_since"])
+    return f"asked to end; its worker gave no sign of life since {since}, and if it is gone the run is ended as failed"
 
 
 def _row(run: Json) -> tuple[str, ...]:
@@ -125,5 +135,11 @@ def _row(run: Json) -> tuple[str, ...]:
         shapes.text(run["job"]["name"] if run["job"] else run["kind"]),
         shapes.state(run["phase"]),
         show_bytes(run["bytes_stored"]),
-        shapes.text(run["held"]["sentence"] if run["held"] else run["reason"]),
+        shapes.text(_result(run)),
     )
+
+
+def _result(run: Json) -> str:
+    if run["silent_since"]:
+        return f"no sign of life since {shapes.exact(run['silent_since'])}"
+    return str(run["held"]["sentence"] if run["held"] else run["reason"])

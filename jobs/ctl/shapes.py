@@ -31,6 +31,13 @@ def moment(text: str | None) -> str:
     return f"{dt.datetime.fromisoformat(text).astimezone(dt.UTC):%Y-%m-%d %H:%M} UTC"
 
 
+def exact(text: str | None) -> str:
+    """Return an instant to the second, where it is compared with logs: `2026-11-30 02:00:07 UTC`."""
+    if text is None:
+        return NOTHING
+    return f"{dt.datetime.fromisoformat(text).astimezone(dt.UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
 def state(word: str | None) -> str:
     """Return a state as symbol and word."""
     return f"{_MARKS.get(word, '?')} {word.replace('_', ' ')}" if word else NOTHING
@@ -44,3 +51,8 @@ def text(value: Any) -> str:
 def why(run: Mapping[str, Any]) -> str:
     """Return what a waiting run waits for, to stand behind its state."""
     return f": {show_text(run['held']['sentence'])}" if run["held"] else ""
+
+
+def silence(run: Mapping[str, Any]) -> str:
+    """Return since when a running run's worker has not been heard of, "" while it is."""
+    return f": no sign of life since {exact(run['silent_since'])}" if run["silent_since"] else ""

@@ -59,4 +59,4 @@ def _refusals(repositories: list[Json]) -> Iterator[str]:
 def _active(run: Json) -> str:
     name = run["job"]["name"] if run["job"] else run["kind"]
     since = shapes.moment(run["started_at"] or run["created_at"])
-    return f"{shapes.state(run['phase'])}: {show_text(name)}, since {since}{shapes.why(run)}"
+    return f"{shapes.state(run['phase'])}: {show_text(name)}, since {since}{shapes.why(run)}{shapes.silence(run)}"

@@ -22,6 +22,8 @@ from jobs.errors import (
     no_such_run,
 )
 from jobs.models import Job, Run
+from jobs.selectors import phase
+from jobs.sentences import held_sentence, is_postponed, postponed_sentence
 from jobs.services.runners import group_runner
 from jobs.states import ACTIVE_STATES, CancelOrigin, Priority, RunKind, Trigger
 from jobs.successors import NewRun
@@ -48,7 +50,7 @@ def run_request(*, job_id: uuid.UUID, actor: str, now: dt.datetime) -> Run:
         _refuse_unready(job.repository)
         run = transitions.enqueue(_requested(job, actor, now), now=now)
         if run is None:
-            raise _active(job)
+            raise _active(job, now)
         _audit(run, "run.request", actor, now, {"job": str(job.id)})
         request_pass()
     return run
@@ -140,7 +142,13 @@ def _refuse_unready(repository: Repository) -> None:
     )
 
 
-def _active(job: Job) -> JobActiveError:
+def _active(job: Job, now: dt.datetime) -> JobActiveError:
     run = Run.objects.filter(job=job, state__in=ACTIVE_STATES).first()
-    told = {"run_id": str(run.id), "state": run.state, "held": run.held_code} if run is not None else {}
-    return JobActiveError(f"The job {job.name} already has a run that has not ended.", details=told)
+    if run is None:
+        return JobActiveError(f"The job {job.name} already had a run; it has just ended.", hint="Ask again.")
+    why = postponed_sentence(run) if is_postponed(run, now) else held_sentence(run)
+    return JobActiveError(
+        f"The job {job.name} already has the run {run.id}, which is {phase(run)}{f': {why}' if why else '.'}",
+        hint=f"See it with: ./syncova ctl run show {run.id}; or end it with: ./syncova ctl run cancel {run.id}",
+        details={"run_id": str(run.id), "state": run.state, "held": run.held_code, "reason": why},
+    )

@@ -54,7 +54,9 @@ def test_a_request_that_cannot_be_says_why() -> None:
     with pytest.raises(JobActiveError) as caught:
         run_request(job_id=job.id, actor="alice", now=NOW)
     assert caught.value.status == 409
-    assert caught.value.details == {"run_id": str(active.id), "state": "queued", "held": "no_worker"}
+    assert caught.value.details["run_id"] == str(active.id)
+    assert (caught.value.details["state"], caught.value.details["held"]) == ("queued", "no_worker")
+    assert f"the run {active.id}, which is waiting: Waits for a worker" in caught.value.message
     paused = make_job(paused_at=NOW)
     with pytest.raises(JobPausedError):
         run_request(job_id=paused.id, actor="alice", now=NOW)

@@ -1,0 +1,145 @@
+"""Runs as people read them: retries, what was skipped, what was found, progress, silence and the log."""
+
+import datetime as dt
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from jobs.conclusion import conclude
+from jobs.ctl import run_end
+from jobs.ctl.run_page import tell_run
+from jobs.database_time import database_now
+from jobs.executors import ExecutionResult, Failure
+from jobs.models import Run, TaskRun
+from jobs.states import FailureClass
+from repositories.console.failures import Interrupted
+from repositories.console.terminal import Terminal
+from repositories.services import repository_freeze
+from tests.api.builders import start
+from tests.ctl import worker
+from tests.ctl.conftest import Ctl
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def job(ctl: Ctl) -> str:
+    assert ctl("repository", "register", "vault", "/srv/vault").code == 0
+    assert ctl("job", "create", "home", "--source", "/home", "-r", "vault").code == 0
+    return "home"
+
+
+@pytest.fixture
+def running(ctl: Ctl, plan: worker.Plan, job: str) -> Run:
+    """A run that a worker has taken and not ended."""
+    plan.executes = False
+    run = Run.objects.get(id=ctl("job", "run", job, "--json").json["id"])
+    Run.objects.filter(id=run.id).update(admitted_at=None, fence=None, revision=None)
+    start(run)
+    return run
+
+
+def test_a_waiting_retry_is_told_wherever_the_run_is_told(ctl: Ctl, running: Run) -> None:
+    failure = Failure("SOURCE_MISSING", "/home is missing", FailureClass.SOURCE)
+    fence = Run.objects.get(id=running.id).fence
+    assert fence
+    assert conclude(running.id, fence, ExecutionResult(failure=failure), now=database_now())
+    retry = Run.objects.get(origin_run=running)
+    told = re.compile(r"Waits: attempt 2 of 3 starts at \S+ \d\d:\d\d:\d\d UTC, after SOURCE_MISSING")
+    for words in (["run", "list"], ["run", "show", str(retry.id)], ["job", "show", "home"], ["status"]):
+        assert told.search(ctl(*words).out), words
+    first = ctl("run", "show", str(running.id)).out
+    assert f"attempt 2 is run {retry.id}" in first
+    assert told.search(first)
+    busy = ctl("job", "run", "home")
+    assert str(retry.id) in busy.err
+    assert told.search(busy.err)
+
+
+@pytest.mark.usefixtures("job")
+def test_waiting_for_a_first_attempt_that_fails_tells_of_the_second(ctl: Ctl, running: Run, capsys: Any) -> None:
+    class Server:
+        def get(self, _path: str) -> Any:
+            failure = Failure("SOURCE_MISSING", "/home is missing", FailureClass.SOURCE)
+            fence = Run.objects.get(id=running.id).fence
+            assert fence
+            conclude(running.id, fence, ExecutionResult(failure=failure), now=database_now())
+            return ctl("run", "show", str(running.id), "--json").json
+
+    run_end.await_end(Server(), {"id": str(running.id)}, Terminal())  # type: ignore[arg-type]
+    assert "this attempt has ended; attempt 2 is run" in capsys.readouterr().err
+
+
+def test_the_skipped_are_named_with_their_reasons(ctl: Ctl, job: str) -> None:
+    """A11: the first ten, the gravest first."""
+    run_id = ctl("job", "run", job, "--json").json["id"]
+    problems = [{"severity": "note", "code": "gone", "path": "vanished", "message": ""}]
+    problems += [
+        {"severity": "skipped", "code": "permission", "path": f"secret/{n}", "message": "no read permission"}
+        for n in range(12)
+    ]
+    TaskRun.objects.filter(run_id=run_id).update(problems=problems, skipped=12, notes=1)
+    shown = ctl("run", "show", run_id).out
+    assert shown.count(": no read permission") == 10
+    assert "secret/0: no read permission" in shown
+    assert "vanished" not in shown
+    assert re.search(r"more +3; ", shown)
+    TaskRun.objects.filter(run_id=run_id).update(problems=problems[:1], skipped=0)
+    assert "vanished: gone" in ctl("run", "show", run_id).out
+
+
+def test_a_swapped_repository_is_told_with_the_run_that_found_it(ctl: Ctl, job: str) -> None:
+    """A10."""
+    run = Run.objects.get(id=ctl("job", "run", job, "--json").json["id"])
+    repository_freeze(repository_id=run.repository_id, reason="It was swapped.", run_id=run.id, now=database_now())
+    assert re.search(r"found +It was swapped\.", ctl("run", "show", str(run.id)).out)
+
+
+def test_progress_silence_and_a_cancel_are_told(ctl: Ctl, running: Run) -> None:
+    rows = Run.objects.filter(id=running.id)
+    progress = {"phase": "reading", "files": 3, "bytes_read": 4096, "bytes_stored": 1024, "current": ""}
+    rows.update(progress=progress, progress_at=database_now())
+    assert "reading: 3 files, 4.00 KiB read, 1.00 KiB stored" in ctl("run", "show", str(running.id)).out
+    assert "within seconds" in ctl("run", "cancel", str(running.id)).out
+    last = database_now() - dt.timedelta(hours=1)
+    rows.update(created_at=last, admitted_at=last, started_at=last, heartbeat_at=last)
+    silence = f"no sign of life since {last:%Y-%m-%d %H:%M:%S} UTC"
+    for words in (["run", "show", str(running.id)], ["status"], ["run", "list"], ["job", "show", "home"]):
+        assert silence in ctl(*words).out, words
+    again = ctl("run", "cancel", str(running.id)).out
+    assert "within seconds" not in again
+    assert f"{last:%Y-%m-%d %H:%M:%S}" in again
+    assert re.search(r"cancel +asked for by token:ctl", ctl("run", "show", str(running.id)).out)
+
+
+def test_what_a_cancelled_run_had_read_is_not_called_nothing(capsys: Any, ctl: Ctl, job: str) -> None:
+    run = ctl("run", "show", ctl("job", "run", job, "--json").json["id"], "--json").json
+    run |= {"state": "cancelled", "phase": "cancelled", "files": 0, "bytes_read": 0, "bytes_stored": 0, "sources": []}
+    run["progress"] = {"phase": "reading", "files": 7, "bytes_read": 2048, "bytes_stored": 512}
+    tell_run(Terminal(), run)
+    shown = capsys.readouterr().out
+    assert "read, stored" not in shown
+    assert re.search(r"until its end +reading: 7 files, 2\.00 KiB read, 512 B stored", shown)
+
+
+def test_interrupting_the_waiting_leaves_the_run_alone(
+    ctl: Ctl, plan: worker.Plan, job: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan.executes = False
+
+    def interrupted() -> Iterator[None]:
+        raise Interrupted(130)
+
+    monkeypatch.setattr(run_end, "looks", interrupted)
+    stopped = ctl("job", "run", job, "--wait", "--json")
+    run = Run.objects.get()
+    assert (stopped.code, stopped.json["error"]["code"]) == (130, "INTERRUPTED")
+    assert f"run {run.id} goes on" in stopped.json["error"]["message"]
+    assert f"run show {run.id}" in stopped.json["error"]["hint"]
+    assert "again" not in stopped.err
+
+
+def test_an_empty_log_says_so(ctl: Ctl, running: Run) -> None:
+    assert "the log is empty" in ctl("run", "log", str(running.id)).err
