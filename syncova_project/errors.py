@@ -16,7 +16,6 @@ class SyncovaError(Exception):
 
     code: ClassVar[str] = "INTERNAL"
     status: ClassVar[int] = 500
-    retryable: ClassVar[bool] = False
 
     def __init__(self, message: str, *, hint: str = "", details: Mapping[str, object] | None = None) -> None:
         super().__init__(message)

@@ -7,9 +7,7 @@ The escapes are reversible: `\\`, `\xNN` for one byte, `\uNNNN` and `\UNNNNNNNN`
 
 import base64
 import datetime as dt
-import re
 
-_ESCAPE = re.compile(rb"\\(?:(\\)|x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8}))")
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _SIZES = ("KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
@@ -31,11 +29,6 @@ def show_text(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(map(_show_character, text))
-
-
-def read_shown(shown: str) -> bytes:
-    """Return the bytes that `show_path` was given."""
-    return _ESCAPE.sub(_unescape, shown.encode("utf-8"))
 
 
 def path_fields(path: bytes) -> dict[str, str]:
@@ -107,12 +100,3 @@ def _show_character(character: str) -> str:
     if code < 0x80:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
-
-
-def _unescape(match: re.Match[bytes]) -> bytes:
-    backslash, byte, short, long = match.groups()
-    if backslash:
-        return b"\\"
-    if byte:
-        return bytes([int(byte, 16)])
-    return chr(int(short or long, 16)).encode("utf-8", "surrogatepass")

@@ -5,7 +5,6 @@ Owns numbers only. A limit may be raised by a later format version, never lowere
 
 KIB = 1024
 MIB = 1024 * KIB
-GIB = 1024 * MIB
 
 MAX_BLOCK_DECODED = 16 * MIB
 MAX_PAGE = 1 * MIB
@@ -20,5 +19,4 @@ MAX_ARGON2_LANES = 64
 MAX_CLEAR_OBJECT = 64 * KIB
 MAX_RECORD = 16 * MIB
 MAX_SEGMENT = 256 * MIB
-MAX_GENERATION = 0xFFFF_FFFF
 MAX_LABEL = 256

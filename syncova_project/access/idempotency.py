@@ -45,7 +45,6 @@ class IdempotencyInProgressError(ConflictError):
     """The first request with the key is still being worked on."""
 
     code: ClassVar[str] = "IDEMPOTENCY_IN_PROGRESS"
-    retryable: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True)

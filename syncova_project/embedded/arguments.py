@@ -1,9 +1,9 @@
 """The command line of the stack: `up`, `down`, `status`, `logs`; owns options and help texts, runs nothing."""
 
 import argparse
-from importlib import metadata
 from pathlib import Path
 
+from repositories.console.version import VERSION
 from syncova_project.embedded.binding import DEFAULT_ADDRESS, DEFAULT_PORT
 
 _UP = """\
@@ -21,7 +21,7 @@ _LOGS = "examples:\n  ./syncova logs              the last lines of every proces
 def parser() -> argparse.ArgumentParser:
     """Return the parser; `command` names the subcommand."""
     top = argparse.ArgumentParser(prog="syncova", description="Run Syncova and its servers on this machine.")
-    top.add_argument("--version", action="version", version=f"syncova {version()}")
+    top.add_argument("--version", action="version", version=f"syncova {VERSION}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_up(commands)
     down = _add(commands, "down", "stop what `up` started", _DOWN)
@@ -33,16 +33,6 @@ def parser() -> argparse.ArgumentParser:
     logs.add_argument("-f", "--follow", action="store_true", help="go on until Ctrl-C")
     logs.add_argument("--lines", type=_count, default=50, metavar="N", help="lines of each log to begin with (50)")
     return top
-
-
-def version() -> str:
-    """Return the version of the program; from a clone, that of pyproject.toml."""
-    try:
-        return metadata.version("syncova")
-    except metadata.PackageNotFoundError:
-        file = Path(__file__).resolve().parents[2] / "pyproject.toml"
-        lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
-        return next((line.split('"')[1] for line in lines if line.startswith("version = ")), "unknown")
 
 
 def _add_up(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -66,7 +56,7 @@ def _add(
         epilog=examples,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    command.add_argument("--version", action="version", version=f"syncova {version()}")
+    command.add_argument("--version", action="version", version=f"syncova {VERSION}")
     command.add_argument("--data", type=Path, metavar="DIR", help="data directory (else SYNCOVA_DATA_DIR)")
     command.add_argument("-q", "--quiet", action="store_true", help="print errors only")
     command.add_argument("-v", "--verbose", action="store_true", help="print every step")

@@ -8,7 +8,7 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -47,10 +47,6 @@ class OwnerRecord:
     since: str
     phase: str
     members: tuple[MemberRecord, ...] = field(default=())
-
-    def with_phase(self, phase: str) -> "OwnerRecord":
-        """Return the record in another phase."""
-        return replace(self, phase=phase)
 
 
 @contextmanager

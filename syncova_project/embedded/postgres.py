@@ -34,7 +34,7 @@ port = 5432
 unix_socket_directories = '{sockets}'
 unix_socket_permissions = 0700
 password_encryption = 'scram-sha-256'
-max_connections = {connections}
+max_connections = 100
 shared_buffers = '128MB'
 # In the cluster, not in /dev/shm, where a killed server would leave it.
 dynamic_shared_memory_type = 'mmap'
@@ -96,11 +96,7 @@ def prepare(layout: Layout, account: Account, bin_directory: Path, extra: str = 
     for leftover in layout.sockets.glob(".s.PGSQL.*"):
         leftover.unlink(missing_ok=True)
     write_private(layout.postgres / "pg_hba.conf", _HBA, account)
-    content = _CONFIGURATION.format(
-        sockets=str(layout.sockets).replace("'", "''"),
-        connections=100,
-        extra=extra,
-    )
+    content = _CONFIGURATION.format(sockets=str(layout.sockets).replace("'", "''"), extra=extra)
     write_private(layout.postgres / "postgresql.conf", content, account)
 
 

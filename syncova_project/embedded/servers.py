@@ -23,7 +23,6 @@ class RunningPostgres:
     identity: processes.Identity
     application_url: str
     owner_url: str
-    superuser_url: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,6 @@ def start_postgres(layout: Layout, account: Account, *, throwaway: bool = False)
         identity,
         application_url=_url(layout, postgres.APPLICATION, passwords.application, postgres.DATABASE),
         owner_url=_url(layout, postgres.OWNER, passwords.owner, postgres.DATABASE),
-        superuser_url=_url(layout, postgres.SUPERUSER, passwords.superuser, postgres.DATABASE),
     )
 
 

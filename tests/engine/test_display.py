@@ -1,6 +1,7 @@
 """The one function that shows a path, and how sizes and times are written."""
 
 import base64
+import re
 
 import pytest
 from hypothesis import given
@@ -8,7 +9,6 @@ from hypothesis import strategies as st
 
 from repositories.engine.display import (
     path_fields,
-    read_shown,
     show_bytes,
     show_count,
     show_duration,
@@ -18,6 +18,7 @@ from repositories.engine.display import (
     time_field,
 )
 
+_ESCAPE = re.compile(rb"\\(?:(\\)|x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8}))")
 HOSTILE = [
     (b"a\nb", r"a\x0ab"),
     (b"\x1b[31mred", r"\x1b[31mred"),
@@ -35,6 +36,20 @@ HOSTILE = [
     ("Grüße 日本 😀".encode(), "Grüße 日本 😀"),
     (b"", ""),
 ]
+
+
+def read_shown(shown: str) -> bytes:
+    """Return the bytes that `show_path` was given."""
+    return _ESCAPE.sub(_unescape, shown.encode("utf-8"))
+
+
+def _unescape(match: re.Match[bytes]) -> bytes:
+    backslash, byte, short, long = match.groups()
+    if backslash:
+        return b"\\"
+    if byte:
+        return bytes([int(byte, 16)])
+    return chr(int(short or long, 16)).encode("utf-8", "surrogatepass")
 
 
 @pytest.mark.parametrize(("raw", "shown"), HOSTILE)

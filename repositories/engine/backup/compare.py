@@ -7,8 +7,6 @@ in the repository is never referred to: the object is read again, which heals.
 import os
 from collections.abc import Iterator
 
-import msgspec
-
 from repositories.engine.backup.options import SourceSpec
 from repositories.engine.backup.parent import Found
 from repositories.engine.backup.session import BackupSession
@@ -21,7 +19,6 @@ from repositories.engine.manifest.entries import (
     Entry,
     EntryType,
     StreamRef,
-    encode,
     pack_time,
 )
 from repositories.engine.manifest.streams import read_extents, stream_page_ids
@@ -97,8 +94,3 @@ class Comparison:
         for _, chunk in read_extents(self._reader, top):
             if chunk is not None:
                 yield ChunkKind.DATA, chunk
-
-
-def with_group(entry: Entry, group: tuple[int, int] | None) -> bytes:
-    """Return an entry's bytes with another hard-link group."""
-    return encode(msgspec.structs.replace(entry, link_group=group))

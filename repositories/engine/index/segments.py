@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from repositories.engine.format.records import Record
 from repositories.engine.packs.directory import PackRecord
 
-MAX_LIVE = 64
 MERGE_ABOVE = 32
 MAX_MERGED_BYTES = 32 * 1024 * 1024
 

@@ -7,8 +7,6 @@ from typing import Protocol
 
 from repositories.engine.ids import ChunkKind
 
-Buffer = bytes | bytearray | memoryview
-
 
 class ChunkSink(Protocol):
     """Takes chunks; a failed put poisons it for good (engine.md, section 3)."""

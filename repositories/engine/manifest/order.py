@@ -1,4 +1,4 @@
-"""The order of a manifest: key = (directory, name), directories depth-first by component bytes.
+"""The order of a manifest: by (directory_key(directory), name), directories depth-first by component bytes.
 
 Owns the comparison and nothing else. Directory paths are relative to the source, "" is its root.
 """
@@ -7,11 +7,6 @@ Owns the comparison and nothing else. Directory paths are relative to the source
 def directory_key(directory: bytes) -> bytes:
     """Return bytes that sort as the tuple of components does: no component holds NUL, and NUL sorts first."""
     return directory.replace(b"/", b"\0")
-
-
-def entry_key(directory: bytes, name: bytes) -> tuple[bytes, bytes]:
-    """Return the sort key of an entry."""
-    return directory_key(directory), name
 
 
 def join(directory: bytes, name: bytes) -> bytes:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from repositories.engine.errors import ConfigurationError, SourceError, SourceMissingError
-from repositories.engine.manifest.order import entry_key
+from repositories.engine.manifest.order import directory_key
 from repositories.engine.manifest.problems import ProblemKind
 from repositories.engine.source.excludes import ExcludeRules
 from repositories.engine.source.filesystems import FileSystems
@@ -55,7 +55,7 @@ def test_everything_comes_once_and_in_manifest_order(tmp_path: Path) -> None:
         for name in directories + files
     ]
     assert sorted(paths(found)) == sorted(expected)
-    assert found == sorted(found, key=lambda item: entry_key(*item))
+    assert found == sorted(found, key=lambda item: (directory_key(item[0]), item[1]))
     assert problems == []
 
 
@@ -68,7 +68,7 @@ def test_any_tree_is_walked_in_manifest_order(
     for parts in tree:
         os.makedirs(os.path.join(root, *parts), exist_ok=True)
     found, _ = walk(root)
-    assert found == sorted(found, key=lambda item: entry_key(*item))
+    assert found == sorted(found, key=lambda item: (directory_key(item[0]), item[1]))
     assert set(paths(found)) == {b"/".join(parts[:end]) for parts in tree for end in range(1, len(parts) + 1)}
 
 
