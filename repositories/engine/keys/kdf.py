@@ -32,7 +32,7 @@ class KdfParameters:
             return
         raise IntegrityError(
             f"a key slot asks for {self.memory_kib} KiB, {self.iterations} passes, {self.lanes} lanes: out of bounds",
-            hint="the slot was not made by Syncova; remove it with key remove",
+            hint="the slot was not made by Syncova; use another password or the recovery code",
         )
 
 
