@@ -32,6 +32,12 @@ class ConfigurationError(EngineError):
     exit_code = 2
 
 
+class LocationNotAvailableError(ConfigurationError):
+    """The location has a form that no storage of this version can open."""
+
+    code = "LOCATION_NOT_AVAILABLE"
+
+
 class SourceError(EngineError):
     """The source as a whole cannot be backed up (missing root, not a directory or file, vanished)."""
 
@@ -45,8 +51,14 @@ class SourceMissingError(SourceError):
     code = "SOURCE_MISSING"
 
 
+class SourceVanishedError(SourceError):
+    """The root of the source vanished, went stale or was replaced while it was read: nothing of it is committed."""
+
+    code = "SOURCE_VANISHED"
+
+
 class SourceEmptyError(SourceError):
-    """The source held something in its last backup and holds nothing now: it is probably not mounted."""
+    """The source held something in its last backup, or when it was listed, and holds nothing now: is it mounted?"""
 
     code = "SOURCE_EMPTY"
 

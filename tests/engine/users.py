@@ -1,4 +1,4 @@
-"""Running a part of a test as an ordinary user, when the suite itself runs as root."""
+"""Running a part of a test in a process of its own: as an ordinary user, when the suite itself runs as root."""
 
 import os
 import pickle
@@ -21,6 +21,11 @@ def as_ordinary_user(call: Callable[[], _T], *owned: Path) -> _T:
     for path in owned:
         for each in (path, *path.rglob("*")):
             os.chown(each, ORDINARY, ORDINARY, follow_symlinks=False)
+    return in_a_child(lambda: _without_privileges(call))
+
+
+def in_a_child(call: Callable[[], _T]) -> _T:
+    """Return what `call` returns in a child process: what it does to itself (its user, its mounts) ends with it."""
     receive, send = os.pipe()
     child = os.fork()
     if child == 0:
@@ -35,11 +40,15 @@ def as_ordinary_user(call: Callable[[], _T], *owned: Path) -> _T:
     return value  # type: ignore[no-any-return]
 
 
+def _without_privileges(call: Callable[[], _T]) -> _T:
+    os.setgroups([])
+    os.setresgid(ORDINARY, ORDINARY, ORDINARY)
+    os.setresuid(ORDINARY, ORDINARY, ORDINARY)
+    return call()
+
+
 def _run(call: Callable[[], object], send: int) -> int:
     try:
-        os.setgroups([])
-        os.setresgid(ORDINARY, ORDINARY, ORDINARY)
-        os.setresuid(ORDINARY, ORDINARY, ORDINARY)
         answer: tuple[bool, object] = (False, call())
     except BaseException:  # noqa: BLE001 — the edge of the child: everything is told to the parent
         answer = (True, traceback.format_exc())

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from repositories.engine.clock import SYSTEM_CLOCK, Clock
-from repositories.engine.manifest.problems import Problem
+from repositories.engine.manifest.problems import Problem, ProblemCount
 from repositories.engine.progress import Progress
 from repositories.engine.throttle import Throttle
 
@@ -33,7 +33,8 @@ class SourceSpec:
 class BackupOptions:
     """About one backup. `parent` names a backup to compare with (else the newest of the source).
 
-    `strict` raises warnings to skipped. `accept_new_root` allows a source that is suddenly empty.
+    `strict` raises warnings to skipped. `accept_new_root` allows a source that is suddenly empty,
+    against its last backup or while it is read; one that vanishes is never allowed.
     """
 
     backup_id: str
@@ -77,7 +78,10 @@ class Hooks:
 
 @dataclass(frozen=True, slots=True)
 class BackupResult:
-    """A committed backup. `problems` are the first 100, skipped before warnings; all of them lie in the manifest."""
+    """A committed backup. `problems` are the first 100, skipped before warnings; all of them lie in the manifest.
+
+    `problem_counts` tells how many of each kind there were, notes too.
+    """
 
     backup_id: str
     manifest_id: str
@@ -99,3 +103,4 @@ class BackupResult:
     finished_ns: int
     sequence: int
     problems: list[Problem] = field(default_factory=list)
+    problem_counts: tuple[ProblemCount, ...] = ()

@@ -46,6 +46,10 @@ class ProblemLog:
         """Return how many problems of a severity there were."""
         return sum(count for (of, _), count in self._counts.items() if of is severity)
 
+    def any_of(self, kind: ProblemKind) -> bool:
+        """Return whether a kind of problem was reported."""
+        return any(each is kind for _, each in self._counts)
+
     def counts(self) -> tuple[ProblemCount, ...]:
         """Return the summary for the root, worst first."""
         return tuple(ProblemCount(int(of), str(kind), count) for (of, kind), count in sorted(self._counts.items()))

@@ -1,6 +1,7 @@
 """Runs one backup: walk, describe, write pages, commit.
 
-Owns the order of steps and what ends a backup: a missing root, a suddenly empty one, cancel, any repository error.
+Owns the order of steps and what ends a backup: a root that is missing, suddenly empty or no longer the same when all
+has been read, cancel, any repository error.
 Whatever happens before the commit leaves nothing visible.
 """
 
@@ -36,7 +37,8 @@ from repositories.engine.manifest.root import (
 )
 from repositories.engine.source.excludes import ExcludeRules
 from repositories.engine.source.filesystems import FileSystems
-from repositories.engine.source.root import identities, open_root
+from repositories.engine.source.root import SourceRoot, identities, open_root
+from repositories.engine.source.second_look import holds_something, require_standing
 from repositories.engine.source.walker import Walker, WalkRules
 
 _PROGRAM = "syncova"
@@ -76,13 +78,13 @@ def back_up(session: BackupSession, source: SourceSpec, options: BackupOptions, 
     problems = ProblemLog(session, strict=options.strict)
     pulse = Pulse(hooks)
     pulse.check_cancelled()
-    walker = Walker(open_root(source.path, rules.own), rules, problems.report)
+    root = open_root(source.path, rules.own)
+    walker = Walker(root, rules, problems.report)
     try:
         describer, described = _describe_all(task, lineage, walker, (problems, pulse))
+        _look_again(task, (root, rules), described, problems)
     finally:
         walker.close()
-    if described.top is None and described.pages is None:
-        raise SourceError(_unread_file(source, problems), hint="check that the file exists and may be read")
     _refuse_sudden_emptiness(task, lineage, described)
     pulse.report("storing")
     return _commit(task, lineage, (describer, described), (problems, pulse))
@@ -137,6 +139,26 @@ def _write_entries(
                 add(name, raw)
         pulse.bytes_stored = session.stored_bytes
     return writer.finish()
+
+
+def _look_again(task: _Task, walked: tuple[SourceRoot, WalkRules], described: _Described, problems: ProblemLog) -> None:
+    """Things may vanish while a source is read, and are notes; the source may not (engine.md, section 3)."""
+    root, rules = walked
+    require_standing(root, ignore_inode=task.source.ignore_inode)
+    if root.only is not None:
+        if described.pages is None:
+            raise SourceError(_unread_file(task.source, problems), hint="check that the file exists and may be read")
+        return
+    vanished = problems.any_of(ProblemKind.VANISHED)
+    if described.pages is None and not vanished:
+        # It was empty when it was listed: only the parent can tell whether that is right.
+        return
+    emptied = described.pages is None or not holds_something(root, rules)
+    if emptied and not task.options.accept_new_root:
+        raise SourceEmptyError(
+            f"source {show_path(task.source.path)} was emptied while it was read: nothing of what it held is left",
+            hint="is its file system mounted? if that is meant to happen, accept the new root; else run it again",
+        )
 
 
 def _refuse_sudden_emptiness(task: _Task, lineage: Lineage, described: _Described) -> None:
@@ -248,4 +270,5 @@ def _result(root: BackupRoot, manifest_id: str, lineage: Lineage, problems: Prob
         finished_ns=root.finished_ns,
         sequence=root.lineage.sequence,
         problems=problems.first(),
+        problem_counts=root.problem_counts,
     )

@@ -62,7 +62,6 @@ SEVERITIES = {
     ProblemKind.VANISHED: Severity.NOTE,
 }
 
-_GONE = frozenset({errno.ENOENT, errno.ESTALE})
 _DENIED = frozenset({errno.EACCES, errno.EPERM})
 _SWAPPED = frozenset({errno.ELOOP, errno.ENOTDIR, errno.ENXIO})
 
@@ -98,8 +97,11 @@ _decoder = msgspec.msgpack.Decoder(ProblemRecord)
 
 
 def classify(error: OSError) -> ProblemKind:
-    """Return what a failed call on an object of the source means."""
-    if error.errno in _GONE:
+    """Return what a failed call on an object of the source means.
+
+    ESTALE is no sign that the object is gone: a server that was restarted or unmounted says it of all it holds.
+    """
+    if error.errno == errno.ENOENT:
         return ProblemKind.VANISHED
     if error.errno in _DENIED:
         return ProblemKind.PERMISSION

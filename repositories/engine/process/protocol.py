@@ -123,7 +123,7 @@ class ProblemInfo(Struct, frozen=True, kw_only=True):
 
 
 class SourceFigures(Struct, frozen=True, kw_only=True):
-    """What one committed backup holds; bytes and nanoseconds."""
+    """What one committed backup holds; bytes and nanoseconds. `note_counts` parts `notes` by their kind."""
 
     backup_id: str
     manifest_id: str
@@ -141,6 +141,7 @@ class SourceFigures(Struct, frozen=True, kw_only=True):
     skipped: int = 0
     warnings: int = 0
     notes: int = 0
+    note_counts: dict[str, int] = {}
     problems: tuple[ProblemInfo, ...] = ()
     started_ns: int = 0
     finished_ns: int = 0
