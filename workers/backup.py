@@ -25,7 +25,7 @@ from repositories.engine.process.protocol import Failed, Finished
 from repositories.models import Repository
 from repositories.opening import RepositoryAccess
 from repositories.services import fence_intend
-from workers import outcome
+from workers import outcome, run_journal
 from workers.backup_events import BackupEvents
 from workers.database import until_done
 from workers.engine_request import backup_request, engine_environment
@@ -36,7 +36,7 @@ def back_up(
     request: ExecutionRequest, control: ExecutionControl, row: Repository, access: RepositoryAccess
 ) -> ExecutionResult:
     """Back up the run's sources; those that this machine's roots exclude fail by themselves (SOURCE_NOT_ALLOWED)."""
-    refused = [result for source in request.sources if (result := _refused(source)) is not None]
+    refused = [result for source in request.sources if (result := _refused(source, control)) is not None]
     left_out = {result.task_run_id for result in refused}
     allowed = tuple(source for source in request.sources if source.task_run_id not in left_out)
     if not allowed:
@@ -72,11 +72,14 @@ def _result(last: Finished | Failed, sources: tuple[SourceResult, ...], control:
     return ExecutionResult(failure=outcome.failure_of(last.error), sources=sources)
 
 
-def _refused(source: ExecutionSource) -> SourceResult | None:
+def _refused(source: ExecutionSource, control: ExecutionControl) -> SourceResult | None:
     """Ask this machine's own roots: what was saved may be older than they are, or meant for another worker."""
     roots = [os.fsencode(root) for root in settings.SYNCOVA_SOURCE_ROOTS]
     why = refusal(source.path, roots, [os.fsencode(settings.DATA_DIR)])
     if why is None:
         return None
     message = outcome.clean(f"{source.name} {why}")
-    return outcome.failed(source, Failure("SOURCE_NOT_ALLOWED", message, FailureClass.CONFIGURATION))
+    result = outcome.failed(source, Failure("SOURCE_NOT_ALLOWED", message, FailureClass.CONFIGURATION))
+    for line in run_journal.source_ends(source, result):
+        control.log(*line)
+    return result

@@ -18,7 +18,7 @@ from repositories.engine.process import protocol
 from repositories.engine.process.client import EngineProcess
 from repositories.opening import RepositoryAccess
 from repositories.services import BackupReference, backup_record
-from workers import outcome
+from workers import outcome, run_journal
 from workers.openings import Opening, record_opening
 
 logger = logging.getLogger(__name__)
@@ -88,6 +88,7 @@ class BackupEvents:
 
     def _source_started(self, event: protocol.SourceStarted) -> None:
         source = self._sources[event.source]
+        self._control.log(*run_journal.source_begins(source))
         self._record(
             lambda: task_runs.source_started(
                 self._request.run_id, self._request.fence, source.task_run_id, now=database_now()
@@ -119,9 +120,8 @@ class BackupEvents:
         source = self._sources[event.source]
         result = outcome.source_result(source, event)
         self._results[event.source] = result
-        if result.failure is not None:
-            shown = f"{source.name}: {result.failure.code}: {result.failure.message}"
-            self._control.log("error", outcome.clean(shown))
+        for line in run_journal.source_ends(source, result):
+            self._control.log(*line)
         self._record(
             lambda: task_runs.source_finished(self._request.run_id, self._request.fence, result, now=database_now())
         )

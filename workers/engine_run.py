@@ -5,6 +5,7 @@ nothing that can hang: a supervisor's database has a thread of its own.
 """
 
 import logging
+import signal
 from collections.abc import Callable
 
 from jobs.executors import ExecutionControl
@@ -56,9 +57,12 @@ def asked(control: ExecutionControl) -> bool:
 
 
 def log_last_words(process: EngineProcess, control: ExecutionControl) -> None:
-    """Put what a crashed engine wrote to stderr into the run's log."""
+    """Put what a crashed engine wrote to stderr into the run's log, or that it wrote nothing."""
     if process.stderr_tail:
         control.log("error", clean(f"The engine's last words: {process.stderr_tail}", _LAST_WORDS))
+    elif process.returncode is not None and process.returncode < 0:
+        name = signal.Signals(-process.returncode).name
+        control.log("error", f"The engine (process {process.pid}) was ended by {name}, without last words.")
 
 
 def _see_off(process: EngineProcess, grace_seconds: float) -> None:

@@ -16,6 +16,7 @@ from repositories.models import Repository
 from repositories.opening import RepositoryAccess, access_to
 from repositories.selectors import repository_get
 from syncova_project.errors import ConfigurationError, SyncovaError
+from workers import run_journal
 from workers.backup import back_up
 from workers.check import check
 from workers.database import until_done
@@ -44,10 +45,16 @@ class EngineExecutor:
         """
         operation = OPERATIONS.get(request.kind)
         if operation is None:
-            return _refused("CONFIGURATION", f"This version executes no runs of kind {request.kind}.")
+            return _told(control, _refused("CONFIGURATION", f"This version executes no runs of kind {request.kind}."))
         row = until_done(partial(repository_get, request.repository_id), give_up=lambda: asked(control))
         if row is None:
             return ExecutionResult(cancelled=control.cancelled())
+        control.log(*run_journal.begins(request, row.name))
+        return _told(control, self._opened(operation, request, control, row))
+
+    def _opened(
+        self, operation: Operation, request: ExecutionRequest, control: ExecutionControl, row: Repository
+    ) -> ExecutionResult:
         try:
             access = access_to(row)
         except SyncovaError as error:
@@ -59,6 +66,11 @@ class EngineExecutor:
         if not access.password:
             control.log("warning", "The repository is unencrypted: it opens with the published empty password.")
         return operation(request, control, row, access)
+
+
+def _told(control: ExecutionControl, result: ExecutionResult) -> ExecutionResult:
+    control.log(*run_journal.ends(result))
+    return result
 
 
 def _refused(code: str, message: str) -> ExecutionResult:
