@@ -27,6 +27,8 @@ REASONS: Final[Mapping[str, Callable[[], str]]] = {
     "attribute": lambda: _("attributes could not be read"),
     "parent_unreadable": lambda: _("the earlier backup could not be read"),
     "SOURCE_MISSING": lambda: _("source missing"),
+    "SOURCE_VANISHED": lambda: _("source vanished while it was read"),
+    "SOURCE_EMPTY": lambda: _("source suddenly empty"),
     "SOURCE_NOT_ALLOWED": lambda: _("source outside the allowed directories"),
     "SOURCE_NOT_REPORTED": lambda: _("source not reported by its worker"),
 }

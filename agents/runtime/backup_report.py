@@ -10,6 +10,7 @@ import msgspec
 from repositories.console import exits
 from repositories.console.engine_run import Outcome
 from repositories.console.failures import Failure
+from repositories.console.note_lines import note_lines
 from repositories.console.terminal import Terminal
 from repositories.engine.display import path_fields, show_bytes, show_count, show_duration, show_text
 from repositories.engine.ids import short_id
@@ -107,6 +108,8 @@ def _print_problems(terminal: Terminal, figures: SourceFigures) -> None:
     told = sum(problem.severity != "note" for problem in figures.problems)
     if told < figures.skipped + figures.warnings:
         terminal.line(f"  and {figures.skipped + figures.warnings - told:,} more: syncova-repo show --all-problems")
+    for line in note_lines(figures.note_counts):
+        terminal.line(f"  note: {line}")
 
 
 def _seconds(figures: SourceFigures) -> float:
