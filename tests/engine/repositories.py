@@ -82,9 +82,10 @@ def restore_latest(
     overwrite: Overwrite = Overwrite.NEVER,
     verify: bool = False,
     hooks: Hooks | None = None,
+    keep_out: tuple[bytes, ...] = (),
 ) -> RestoreResult:
     """Restore the newest backup."""
-    request = RestoreRequest(os.fsencode(target), paths, overwrite, verify)
+    request = RestoreRequest(os.fsencode(target), paths, overwrite, verify, keep_out)
     return restore(repository, list_backups(repository)[-1], request, hooks or Hooks())
 
 

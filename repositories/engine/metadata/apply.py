@@ -28,7 +28,6 @@ class AttributeClass(enum.StrEnum):
     ACL = "acl"
     XATTR = "xattr"
     TIMES = "times"
-    DEVICE = "device"
     HARD_LINK = "hard_link"
 
 

@@ -18,6 +18,7 @@ from repositories.engine.process.protocol import Log, Request, RestoreOrder
 from repositories.engine.process.reports import bucket_of, progress_event
 from repositories.engine.progress import Progress, ProgressGate
 from repositories.engine.restore import Overwrite, RestoreRequest, RestoreResult, restore
+from repositories.engine.storage.locations import directories_of
 
 RESTORED, PARTIAL, DAMAGED = "restored", "partial", "damaged"
 
@@ -40,7 +41,7 @@ def restore_backup(request: Request, channel: Channel) -> dict[str, Any]:
         channel.send(progress_event(progress, None))
 
     hooks = Hooks(report=ProgressGate(report, SYSTEM_CLOCK.monotonic), cancelled=channel.cancelled, read_bucket=bucket)
-    wanted = RestoreRequest(target=order.target, paths=paths, overwrite=overwrite, verify=order.verify)
+    wanted = RestoreRequest(order.target, paths, overwrite, order.verify, directories_of(repository.storage))
     return restore_fields(backup, order.target, restore(repository, backup, wanted, hooks))
 
 
@@ -64,11 +65,18 @@ def restore_fields(backup: Backup, target: bytes, result: RestoreResult) -> dict
         "damaged": result.damaged,
         "failed": result.failed,
         "verified_files": result.verified_files,
+        "not_compared": result.not_compared,
+        "unverified": result.unverified,
         "warnings": dict(result.warnings),
-        "kept_paths": [path_fields(path) for path in result.kept_paths],
-        "damaged_paths": [path_fields(path) for path in result.damaged_paths],
-        "failed_paths": [{**path_fields(path), "reason": show_text(reason)} for path, reason in result.failed_paths],
+        "kept_paths": [_object_fields(path) for path in result.kept_paths],
+        "damaged_paths": [_object_fields(path) for path in result.damaged_paths],
+        "failed_paths": [{**_object_fields(path), "reason": show_text(reason)} for path, reason in result.failed_paths],
     }
+
+
+def _object_fields(path: bytes) -> dict[str, str]:
+    """Return a path's fields; the root of the source is shown as the dot."""
+    return path_fields(path or b".")
 
 
 def _target_fields(target: bytes) -> dict[str, str]:

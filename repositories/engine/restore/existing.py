@@ -30,10 +30,15 @@ class Verdict(enum.Enum):
 
 
 class Policy:
-    """Decides for one restore. Safe in several threads."""
+    """Decides for one restore. Safe in several threads.
 
-    def __init__(self, overwrite: Overwrite, source: AnyChunks, chunk_hash: ChunkHash) -> None:
+    Content is compared where it decides what is reported as identical: when nothing is overwritten, and when `compare`
+    asks for it. Else equal size and attributes are enough, and `compares` tells that.
+    """
+
+    def __init__(self, overwrite: Overwrite, source: AnyChunks, chunk_hash: ChunkHash, *, compare: bool) -> None:
         self._overwrite = overwrite
+        self.compares = compare or overwrite is Overwrite.NEVER
         self._source = source
         self._hash = chunk_hash
 
@@ -61,7 +66,7 @@ class Policy:
             return True
         if status.st_size != entry.size or not same_attributes(entry, status):
             return False
-        if self._overwrite is not Overwrite.NEVER:
+        if not self.compares:
             return True
         try:
             return holds_content(self._source, self._hash, directory, entry)
@@ -81,7 +86,21 @@ def same_attributes(entry: Entry, status: os.stat_result) -> bool:
 
 
 def holds_content(source: AnyChunks, chunk_hash: ChunkHash, directory: int, entry: Entry) -> bool:
-    """Return whether a regular file holds exactly what the backup does, by chunk ids. Raises OSError."""
+    """Return whether a regular file holds exactly what the backup does; False if the backup cannot tell.
+
+    Raises OSError.
+    """
+    try:
+        return same_content(source, chunk_hash, directory, entry)
+    except (IntegrityError, ObjectMissingError):
+        return False
+
+
+def same_content(source: AnyChunks, chunk_hash: ChunkHash, directory: int, entry: Entry) -> bool:
+    """Return whether a regular file holds exactly what the backup does, by chunk ids.
+
+    Raises OSError, and IntegrityError or ObjectMissingError when it is the backup that cannot be read.
+    """
     if not entry.size:
         return os.stat(entry.name, dir_fd=directory, follow_symlinks=False).st_size == 0
     descriptor, status = open_regular(entry.name, directory)
@@ -94,8 +113,6 @@ def holds_content(source: AnyChunks, chunk_hash: ChunkHash, directory: int, entr
                     return False
             elif chunk_hash(ChunkKind.DATA, _read(descriptor, piece.length)) != piece.chunk:
                 return False
-    except (IntegrityError, ObjectMissingError):
-        return False
     finally:
         os.close(descriptor)
     return True

@@ -19,6 +19,7 @@ from repositories.engine.metadata.apply import (
     remove_inherited_acls,
 )
 from repositories.engine.metadata.extended import object_in
+from repositories.engine.metadata.lacking import report_lacking
 from repositories.engine.restore.chunks import AnyChunks
 from repositories.engine.restore.existing import Policy, Verdict
 from repositories.engine.restore.tally import Tally
@@ -53,8 +54,6 @@ class ObjectMaker:
             self._tally.damaged(path)
         except OSError as error:
             raise_if_fatal(error)
-            if entry.type in _DEVICE_TYPES and error.errno == errno.EPERM:
-                self._tally.warn(AttributeClass.DEVICE, error)
             self._tally.failed(path, error)
 
     def make_directory(self, directory: int, path: bytes, entry: Entry, around: Surroundings) -> bool:
@@ -95,6 +94,8 @@ class ObjectMaker:
             if verdict is Verdict.IDENTICAL:
                 if around.ours:
                     set_attributes(directory, name, attributes, self._tally.warn)
+                else:
+                    report_lacking(object_in(directory, name), status, entry, self._tally.warn)
                 self._tally.existing()
                 return
             if verdict is Verdict.KEEP or not room_for(directory, name, status):

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable
 
 from repositories.engine.manifest.entries import Entry, EntryType
-from repositories.engine.manifest.order import is_within, join
+from repositories.engine.manifest.order import join, split
 from repositories.engine.metadata.apply import remove_inherited_acls
 from repositories.engine.restore.objects import ObjectMaker, Surroundings
 from repositories.engine.restore.pulse import RestorePulse
@@ -26,13 +26,13 @@ class FirstPass:
         self._windows = windows
         self._tally = tally
         self._pulse = pulse
-        self._blocked: bytes | None = None
+        self._blocked: set[bytes] = set()
         self.first_names: dict[tuple[int, int], bytes] = {}
 
     def run(self, tree: TargetTree, selection: Iterable[Selected]) -> None:
         """Make everything; waits until all files are written."""
         for selected in selection:
-            if self._blocked is not None and is_within(selected.directory, self._blocked):
+            if self._blocked and self._is_blocked(selected.directory):
                 self._leave_out(selected, kept=True)
                 continue
             try:
@@ -58,7 +58,7 @@ class FirstPass:
     def _place(self, directory: int, path: bytes, entry: Entry, around: Surroundings) -> None:
         if entry.type == EntryType.DIRECTORY:
             if not self._maker.make_directory(directory, path, entry, around):
-                self._blocked = path
+                self._blocked.add(path)
             return
         if entry.link_group is not None and self.first_names.setdefault(entry.link_group, path) != path:
             return
@@ -66,6 +66,14 @@ class FirstPass:
             self._windows.add(directory, path, entry, inherits=around.inherits)
         else:
             self._maker.make(directory, path, entry, around)
+
+    def _is_blocked(self, directory: bytes) -> bool:
+        """Tell whether a directory is one that cannot be entered, or lies below one."""
+        while directory:
+            if directory in self._blocked:
+                return True
+            directory = split(directory)[0]
+        return False
 
     def _leave_out(self, selected: Selected, *, kept: bool) -> None:
         note = self._tally.kept if kept else self._tally.damaged

@@ -22,10 +22,11 @@ from repositories.engine.restore.pulse import RestorePulse
 from repositories.engine.restore.request import RestoreRequest, RestoreResult
 from repositories.engine.restore.selection import Selected, normalise, read_selected
 from repositories.engine.restore.tally import Tally
-from repositories.engine.restore.target import TargetTree, is_unfinished, open_target
+from repositories.engine.restore.target import TargetTree, is_unfinished, open_target, refuse_inside
 from repositories.engine.restore.verifying import verify
 from repositories.engine.restore.windows import Windows
 from repositories.engine.restore.writing import FileWriter
+from repositories.engine.source.root import identities
 
 
 class HashingKeys(Protocol):
@@ -76,7 +77,7 @@ def restore(repository: RestorableRepository, backup: Backup, request: RestoreRe
         paths = normalise(request.paths, backup.root.source.id)
         tally = Tally()
         pulse = RestorePulse(hooks, tally)
-        policy = Policy(request.overwrite, source, repository.keyring.chunk_id)
+        policy = Policy(request.overwrite, source, repository.keyring.chunk_id, compare=request.verify)
         files = FileWriter(source, policy, tally, pulse.taken)
         makers = Makers(source, ObjectMaker(source, policy, tally), files, tally)
         job = _Restore(source, backup, paths, request, makers, tally, pulse)
@@ -93,6 +94,7 @@ def _counted_before(first: bytes, count: int) -> None:
 def _run(job: _Restore, repository: RestorableRepository) -> None:
     first = next(job.selection(), None)  # a path that is not there is told before anything is made
     del first
+    refuse_inside(job.request.target, identities(job.request.keep_out))
     root, fresh = open_target(job.request.target)
     try:
         if fresh and not is_unfinished(os.fstat(root)):

@@ -52,6 +52,11 @@ class Tally:
         with self._lock:
             self._counts["existing"] += 1
 
+    def not_compared(self) -> None:
+        """Of an existing file, size and attributes are the backup's; its content was not looked at."""
+        with self._lock:
+            self._counts["not_compared"] += 1
+
     def verified(self) -> None:
         """A file was read back and is what the backup holds."""
         with self._lock:
@@ -60,7 +65,7 @@ class Tally:
     def unverified(self) -> None:
         """A restored file may not be read by us, by its own mode."""
         with self._lock:
-            self._warnings["unverified"] += 1
+            self._counts["unverified"] += 1
 
     def kept(self, path: bytes) -> None:
         """An object was there already, differs, and stays."""
@@ -118,6 +123,8 @@ class Tally:
             damaged=self._counts["damaged"],
             failed=self._counts["failed"],
             verified_files=self._counts["verified"],
+            not_compared=self._counts["not_compared"],
+            unverified=self._counts["unverified"],
             warnings=dict(sorted(self._warnings.items())),
             kept_paths=self._lists["kept"],
             damaged_paths=self._lists["damaged"],

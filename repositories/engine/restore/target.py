@@ -30,6 +30,22 @@ def is_unfinished(status: os.stat_result) -> bool:
     return stat.S_ISREG(status.st_mode) and mode == UNFINISHED_FILE and status.st_nlink == 1
 
 
+def refuse_inside(target: bytes, kept_out: frozenset[tuple[int, int]]) -> None:
+    """Raise RestoreTargetError if the target is one of these directories (st_dev, st_ino), or would lie below one."""
+    current = os.path.realpath(target)
+    while True:
+        with contextlib.suppress(OSError):
+            status = os.stat(current)
+            if (status.st_dev, status.st_ino) in kept_out:
+                raise RestoreTargetError(
+                    f"target {show_path(target)} is the repository or lies in it",
+                    hint="give a directory outside the repository",
+                )
+        if current == b"/":
+            return
+        current = os.path.dirname(current)
+
+
 def open_target(path: bytes) -> tuple[int, bool]:
     """Open the target directory, made with its parents if need be; return its descriptor and whether it is fresh.
 

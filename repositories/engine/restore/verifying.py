@@ -5,10 +5,11 @@ Owns the comparison only; it writes nothing.
 
 from collections.abc import Iterable
 
+from repositories.engine.errors import IntegrityError, ObjectMissingError
 from repositories.engine.manifest.entries import Entry, EntryType
 from repositories.engine.manifest.order import join
 from repositories.engine.restore.chunks import AnyChunks
-from repositories.engine.restore.existing import holds_content
+from repositories.engine.restore.existing import same_content
 from repositories.engine.restore.hashing import ChunkHash
 from repositories.engine.restore.pulse import RestorePulse
 from repositories.engine.restore.selection import Selected
@@ -23,7 +24,7 @@ def verify(
     tally: Tally,
     pulse: RestorePulse,
 ) -> None:
-    """Compare each file that should be there now; what differs is counted as damaged.
+    """Compare each file that should be there now; what differs in the target is counted as failed.
 
     What its own mode closes to us (an ordinary user) is one counted warning.
     """
@@ -47,13 +48,17 @@ def verify(
 def _verify_file(directory: int, path: bytes, entry: Entry, against: tuple[AnyChunks, ChunkHash], tally: Tally) -> None:
     source, chunk_hash = against
     try:
-        same = holds_content(source, chunk_hash, directory, entry)
+        same = same_content(source, chunk_hash, directory, entry)
+    except (IntegrityError, ObjectMissingError):
+        tally.damaged(path)
+        return
     except PermissionError:
         tally.unverified()
         return
-    except OSError:
-        same = False
+    except OSError as error:
+        tally.failed(path, error)
+        return
     if same:
         tally.verified()
     else:
-        tally.damaged(path)
+        tally.failed(path, OSError("what is in the target differs from the backup"))

@@ -19,6 +19,8 @@ import blake3
 from repositories.engine.errors import IntegrityError, ObjectMissingError, RestoreTargetError
 from repositories.engine.manifest.entries import Entry
 from repositories.engine.metadata.apply import Attributes, apply_to_descriptor, remove_inherited_acls
+from repositories.engine.metadata.extended import object_in
+from repositories.engine.metadata.lacking import report_lacking
 from repositories.engine.restore.chunks import AnyChunks, Piece, Place, content_of, read_piece, xattrs_of
 from repositories.engine.restore.existing import Policy, Verdict
 from repositories.engine.restore.tally import Tally
@@ -81,6 +83,9 @@ class FileWriter:
         verdict = self._policy.judge(task.directory, task.entry, status)
         if verdict is Verdict.IDENTICAL:
             self._tally.existing()
+            if not self._policy.compares and task.entry.size:
+                self._tally.not_compared()
+            report_lacking(object_in(task.directory, name), status, task.entry, self._tally.warn)
             return None
         if verdict is Verdict.KEEP or not room_for(task.directory, name, status):
             self._tally.kept(task.path)

@@ -15,6 +15,11 @@ _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*)://(.*)", re.DOTALL)
 _PASSWORD = re.compile(r"[^/@]*:[^/@]*@")
 
 
+def directories_of(storage: Storage) -> tuple[bytes, ...]:
+    """Return the directories of this machine in which a storage keeps its objects."""
+    return (os.fsencode(storage.path),) if isinstance(storage, LocalStorage) else ()
+
+
 def open_storage(location: str) -> Storage:
     """Return the storage that `location` names: `/path`, or a relative path. Raises ConfigurationError."""
     if not location or "\0" in location:
