@@ -198,7 +198,7 @@ def _commit(
     manifest_id = task.session.commit(encode_root(root), task.hooks.confirm)
     pulse.bytes_stored = root.statistics.bytes_stored
     pulse.report("committed")
-    return _result(root, manifest_id, lineage, problems)
+    return _result(root, manifest_id, problems)
 
 
 def _origin(task: _Task) -> OriginRecord:
@@ -247,7 +247,7 @@ def _statistics(task: _Task, describer: Describer, problems: ProblemLog, pulse: 
     )
 
 
-def _result(root: BackupRoot, manifest_id: str, lineage: Lineage, problems: ProblemLog) -> BackupResult:
+def _result(root: BackupRoot, manifest_id: str, problems: ProblemLog) -> BackupResult:
     statistics = root.statistics
     return BackupResult(
         backup_id=root.backup_id,
