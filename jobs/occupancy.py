@@ -13,7 +13,7 @@ from typing import Final
 
 from django.conf import settings
 from django.db import DatabaseError
-from django.db.models import Q, Sum
+from django.db.models import Q, QuerySet, Sum
 
 from jobs.gates import Gate, Slots, Use, counts
 from jobs.models import Run, TaskRun, WorkerProcess
@@ -41,12 +41,16 @@ class Occupancy:
     pending_chains: dict[uuid.UUID, set[uuid.UUID]] = field(default_factory=dict)
     reserved_sources: set[uuid.UUID] = field(default_factory=set)
 
-    def take(self, kind: RunKind, trigger: Trigger, repository_id: uuid.UUID, runner_id: uuid.UUID) -> None:
-        """Count one more admitted run."""
+    def take(
+        self, kind: RunKind, trigger: Trigger, repository_id: uuid.UUID, runner_id: uuid.UUID, *, slot: bool = True
+    ) -> None:
+        """Count one more admitted run; without `slot` it occupies none of those that are counted on."""
         if counts(Gate.REPOSITORY, kind, trigger):
             self.repositories[repository_id] += 1
         if counts(Gate.INSTALLATION, kind, trigger):
             self.installation += 1
+        if not slot:
+            return
         self.runners[runner_id] += 1
         if kind is not RunKind.RESTORE:
             self.runners_by_others[runner_id] += 1
@@ -75,16 +79,27 @@ def count_occupancy(*, now: dt.datetime) -> Occupancy:
     """Read the figures of all gates."""
     occupancy = Occupancy(slots=_live_slots(now), frozen=_frozen(), pending_chains=_pending_chains())
     active = Run.objects.filter(Q(state=RunState.RUNNING) | Q(state=RunState.QUEUED, admitted_at__isnull=False))
-    rows = list(active.values_list("id", "kind", "trigger", "repository_id", "runner_id"))
-    for _, kind, trigger, repository_id, runner_id in rows:
-        occupancy.take(RunKind(kind), Trigger(trigger), repository_id, runner_id)
+    rows = list(active.values_list("id", "kind", "trigger", "repository_id", "runner_id", "worker"))
+    hosts = _live_hosts(now)
+    for _, kind, trigger, repository_id, runner_id, worker in rows:
+        # The slots of a host that is silent are not counted on, so what still runs there takes none of the others'.
+        slot = not worker or (runner_id, worker.rpartition(":")[0]) in hosts
+        occupancy.take(RunKind(kind), Trigger(trigger), repository_id, runner_id, slot=slot)
     taken = TaskRun.objects.filter(run_id__in=[row[0] for row in rows]).values_list("source_id", flat=True)
     occupancy.sources.update(taken)
     return occupancy
 
 
+def _live(now: dt.datetime) -> QuerySet[WorkerProcess]:
+    return WorkerProcess.objects.filter(draining=False, last_seen__gt=now - SEEN_WITHIN)
+
+
+def _live_hosts(now: dt.datetime) -> set[tuple[uuid.UUID, str]]:
+    return set(_live(now).values_list("runner_id", "host"))
+
+
 def _live_slots(now: dt.datetime) -> dict[uuid.UUID, int]:
-    live = WorkerProcess.objects.filter(draining=False, last_seen__gt=now - SEEN_WITHIN)
+    live = _live(now)
     return dict(live.values("runner_id").annotate(total=Sum("slots")).values_list("runner_id", "total"))
 
 

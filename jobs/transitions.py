@@ -92,9 +92,10 @@ def withdraw(run_id: uuid.UUID, fence: int, *, now: dt.datetime) -> bool:
     return True
 
 
-def start(run_id: uuid.UUID, fence: int, worker: str, *, now: dt.datetime) -> bool:
+def start(run_id: uuid.UUID, fence: int, worker: str, *, mark: str = "", now: dt.datetime) -> bool:
     """Admitted → running; False if the fence is old, a cancel was asked for, or the repository is frozen.
 
+    `mark` proves later that the worker's process is gone.
     The repository's row is locked first, as freezing does: after a freeze has answered, nothing starts.
     """
     admitted = Run.objects.filter(
@@ -108,7 +109,8 @@ def start(run_id: uuid.UUID, fence: int, worker: str, *, now: dt.datetime) -> bo
     with transaction.atomic():
         repository = Run.objects.filter(id=run_id).values("repository_id")
         Repository.objects.select_for_update(no_key=True).filter(id__in=repository).first()
-        if not admitted.update(state=RunState.RUNNING, started_at=now, heartbeat_at=now, worker=worker, **_NOT_HELD):
+        began = {"started_at": now, "heartbeat_at": now, "worker": worker, "worker_mark": mark}
+        if not admitted.update(state=RunState.RUNNING, **began, **_NOT_HELD):
             return False
         _event(run_id, "started", now, fence=fence, origin=RunState.QUEUED, to=RunState.RUNNING, actor=worker)
     return True
@@ -150,7 +152,18 @@ def orphan(run_id: uuid.UUID, fence: int, silent_since: dt.datetime, *, now: dt.
         job = lock_job(run_id)
         silent = _running(run_id, fence).filter(heartbeat_at__lt=silent_since)
         run = silent.select_for_update(no_key=True).first()
-        return run is not None and _close(run, job, _lost(run), now=now, actor="reaper")
+        return run is not None and _close(run, job, _lost(run, "gave no sign of life since"), now=now, actor="reaper")
+
+
+def worker_died(run_id: uuid.UUID, fence: int, mark: str, *, now: dt.datetime) -> bool:
+    """Running → failed (transient), or cancelled if that was asked for: the marked process is known to be gone (A15).
+
+    The caller has the proof; a run that another process has taken since then stays as it is.
+    """
+    with transaction.atomic():
+        job = lock_job(run_id)
+        run = _running(run_id, fence).filter(worker_mark=mark).select_for_update(no_key=True).first()
+        return run is not None and _close(run, job, _lost(run, "is gone, last heard of at"), now=now, actor="reaper")
 
 
 def request_cancel(run_id: uuid.UUID, origin: CancelOrigin, actor: str, *, now: dt.datetime) -> RunState | None:
@@ -184,10 +197,10 @@ def lock_job(run_id: uuid.UUID) -> Job | None:
     return Job.objects.select_for_update(no_key=True).filter(id__in=job_id).first()
 
 
-def _lost(run: Run) -> Verdict:
+def _lost(run: Run, what: str) -> Verdict:
     if run.cancel_requested_at is not None:
         return Verdict(RunState.CANCELLED, "worker_lost", cancel_origin=CancelOrigin(run.cancel_origin))
-    message = f"The worker {run.worker} gave no sign of life since {run.heartbeat_at:%Y-%m-%d %H:%M:%S} UTC."
+    message = f"The worker {run.worker} {what} {run.heartbeat_at:%Y-%m-%d %H:%M:%S} UTC."
     failure = Failure("WORKER_LOST", message, FailureClass.TRANSIENT, hint="The run is tried again by its policy.")
     return Verdict(RunState.FAILED, "worker_lost", failure=failure)
 

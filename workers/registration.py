@@ -1,7 +1,7 @@
 """The worker's row: written every ten seconds by a thread of the main process, so that admission can count on it.
 
-Owns the thread alone; the row's rules are jobs'. Opens a fresh connection each time: a worker forks children, and
-outlives restarts of its database.
+Owns the thread alone; the row's rules, and what becomes of runs whose process died, are jobs'. Opens a fresh
+connection each time: a worker forks children, and outlives restarts of its database.
 """
 
 import logging
@@ -13,10 +13,12 @@ from typing import Final
 from django.conf import settings
 
 from jobs.database_time import database_now
+from jobs.reaper import bury
 from jobs.services import WorkerInput, worker_gone, worker_seen
 from syncova_project import clock
 from workers import drain
 from workers.database import attempt, forget_connection
+from workers.process_marks import is_gone, own_mark, own_place
 
 SEEN_SECONDS: Final = 10.0
 _LOOK_SECONDS: Final = 0.5
@@ -34,6 +36,7 @@ class Registrar:
             process_id=os.getpid(),
             slots=slots,
             source_roots=settings.SYNCOVA_SOURCE_ROOTS,
+            mark=own_mark(),
         )
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._keep, name=f"registrar-{group}", daemon=True)
@@ -69,7 +72,12 @@ class Registrar:
             forget_connection()
 
     def _seen(self, *, draining: bool) -> bool:
-        worker_seen(self._worker, draining=draining, now=database_now())
+        now = database_now()
+        # First the dead of this machine: their runs must not count against the slots that are told next.
+        ended = bury(own_place(), is_gone, now=now)
+        if ended:
+            logger.warning("%d runs ended whose processes on this machine are gone", ended)
+        worker_seen(self._worker, draining=draining, now=now)
         return True
 
     def _leave(self) -> None:

@@ -27,6 +27,7 @@ from workers.database import until_done
 from workers.desk import LeaseDesk
 from workers.lease import LeaseKeeper
 from workers.outcome import clean
+from workers.process_marks import own_mark
 from workers.run_control import MainProcessLostError, RunControl
 
 logger = logging.getLogger(__name__)
@@ -38,7 +39,12 @@ def supervise(run_id: uuid.UUID, fence: int) -> None:
         logger.info("Run %s is not started: this worker is shutting down", run_id)
         return
     worker = f"{socket.gethostname()}:{os.getpid()}"
-    if not until_done(lambda: transitions.start(run_id, fence, worker, now=database_now()), give_up=drain.requested):
+    mark = own_mark()
+
+    def start() -> bool:
+        return transitions.start(run_id, fence, worker, mark=mark, now=database_now())
+
+    if not until_done(start, give_up=drain.requested):
         logger.info("Run %s is not started under fence %d: it was withdrawn, cancelled, frozen or taken", run_id, fence)
         return
     result = _keep_and_execute(run_id, fence)

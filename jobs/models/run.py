@@ -56,6 +56,8 @@ class Run(models.Model):
     heartbeat_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
     worker = models.TextField(blank=True, default="")
+    # Proves to the same boot of the same machine that the worker's process is gone; empty where nothing can.
+    worker_mark = models.TextField(blank=True, default="")
     progress = models.JSONField(null=True, blank=True)
     progress_at = models.DateTimeField(null=True, blank=True)
 

@@ -47,6 +47,8 @@ class WorkerProcess(models.Model):
     runner = models.ForeignKey(Runner, on_delete=models.CASCADE, related_name="processes", db_index=False)
     host = models.TextField()
     process_id = models.PositiveIntegerField()
+    # As runs.worker_mark, of the main process.
+    mark = models.TextField(blank=True, default="")
     slots = models.PositiveIntegerField()
     draining = models.BooleanField(default=False)
     started_at = models.DateTimeField()

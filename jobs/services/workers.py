@@ -21,13 +21,17 @@ _FORGET_AFTER: Final = dt.timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class WorkerInput:
-    """A process that takes runs: where it runs, how many at once, and below which directories sources may lie."""
+    """A process that takes runs: where it runs, how many at once, and below which directories sources may lie.
+
+    `mark`: what proves later that it is gone.
+    """
 
     group: str
     host: str
     process_id: int
     slots: int
     source_roots: Sequence[str] = ("/",)
+    mark: str = ""
 
 
 def worker_seen(worker: WorkerInput, *, draining: bool = False, now: dt.datetime) -> WorkerProcess:
@@ -40,6 +44,7 @@ def worker_seen(worker: WorkerInput, *, draining: bool = False, now: dt.datetime
             row = WorkerProcess(id=new_id(now), runner=runner, host=worker.host, process_id=worker.process_id)
             row.started_at = now
         row.slots, row.draining, row.last_seen = worker.slots, draining, max(now, row.started_at)
+        row.mark = worker.mark
         row.save()
         if not known:
             _make_known(runner, worker, now)

@@ -38,6 +38,27 @@ def test_a_killed_worker_is_noticed_and_the_run_retried(stack: Stack, tmp_path: 
     assert len(place.backup_ids()) == 1
 
 
+def test_the_next_worker_ends_the_runs_of_the_killed_one_at_once(stack: Stack, tmp_path: Path) -> None:
+    """A15: the proof does not wait for the silence; here nobody even counts it."""
+    stack.start_worker("work", group="buried")
+    place = scenario.ground(tmp_path, "buried")
+    asked = scenario.job(place, scenario.large_tree(tmp_path), bandwidth=scenario.SLOW_RATE)
+    run = scenario.running(scenario.request(asked))
+    control = stack.running["control"].pid
+    os.killpg(control, signal.SIGSTOP)
+    try:
+        dead = stack.running["work"].pid
+        stack.kill_session("work")
+        stack.start_worker("again", group="buried")
+        lost = scenario.finished(run)
+        assert (lost.state, lost.error_code) == (RunState.FAILED, "WORKER_LOST")
+        assert "is gone" in lost.error_message
+        eventually(lambda: WorkerProcess.objects.filter(runner__name="buried").exclude(process_id=dead).exists())
+        assert not WorkerProcess.objects.filter(process_id=dead, runner__name="buried").exists()
+    finally:
+        os.killpg(control, signal.SIGCONT)
+
+
 def test_cancel_stops_the_engine_and_is_final(stack: Stack, tmp_path: Path) -> None:
     """E2: cancelled is written after the engine is gone; the run is not queued again."""
     stack.start_worker("work", group="cancel")
