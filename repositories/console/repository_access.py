@@ -14,6 +14,7 @@ from repositories.console.passwords import read_password
 from repositories.console.terminal import Terminal
 from repositories.engine.display import show_text
 from repositories.engine.process.protocol import RepositoryAccess
+from repositories.engine.storage.locations import local_directory
 from syncova_project import env
 
 if TYPE_CHECKING:
@@ -40,7 +41,10 @@ def split_location(words: Sequence[str], options: RepositoryOptions, most: int =
 
 
 def resolve(location: str) -> str:
-    """Return `location` so that it means the same in every process: local paths absolute."""
+    """Return `location` so that it means the same in every process: an absolute path.
+
+    Raises CommandError, and LocationNotAvailableError for a place that is no directory.
+    """
     try:
         location.encode("utf-8")
     except UnicodeEncodeError:
@@ -49,10 +53,7 @@ def resolve(location: str) -> str:
         ) from None
     if not location:
         raise LocationMissingError("the repository's location is empty", hint=f"check -r or {VARIABLE}")
-    if "://" in location:
-        return location
-    # The path class raises where a ~name names nobody; here it is then a name like any other.
-    return os.path.abspath(os.path.expanduser(location))  # noqa: PTH111
+    return os.path.abspath(local_directory(location))
 
 
 def access(location: str, options: RepositoryOptions, terminal: Terminal) -> RepositoryAccess:
@@ -70,7 +71,5 @@ def open_here(location: str, options: RepositoryOptions, terminal: Terminal) -> 
 
 def own_paths(location: str) -> tuple[bytes, ...]:
     """Return what no backup may hold: the repository itself and Syncova's own data."""
-    own = [str(env.data_directory(env.process_environment()))]
-    if "://" not in location:
-        own.append(location)
-    return tuple(map(os.fsencode, own))
+    data = env.data_directory(env.process_environment())
+    return os.fsencode(data), os.fsencode(location)

@@ -50,13 +50,20 @@ def from_calls(module: Module) -> Iterator[ErrorCode]:
 
 
 def collect() -> dict[str, ErrorCode]:
-    """Return every code once; what its class says is its meaning, else the first sentence told with it."""
+    """Return every code once; what its class says is its meaning, else the first sentence told with it.
+
+    Two classes may share a code, one of the engine and one of the API: each says what the other leaves out.
+    """
     codes: dict[str, ErrorCode] = {}
     for find in (from_classes, from_calls):
         for each in (each for module in product() for each in find(module)):
-            if not codes.get(each.code, each).meaning or each.code not in codes:
-                codes[each.code] = each
+            known = codes.get(each.code)
+            codes[each.code] = each if known is None or not known.meaning else _completed(known, each)
     return dict(sorted(codes.items()))
+
+
+def _completed(known: ErrorCode, other: ErrorCode) -> ErrorCode:
+    return ErrorCode(known.code, known.meaning, known.exit_code or other.exit_code, known.status or other.status)
 
 
 def table() -> str:

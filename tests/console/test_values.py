@@ -11,6 +11,7 @@ from repositories.console.options import RepositoryOptions
 from repositories.console.paths import absolute, exclude_rules
 from repositories.console.repository_access import own_paths, resolve, split_location
 from repositories.console.times import parse_moment
+from repositories.engine.errors import LocationNotAvailableError
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +50,10 @@ def test_local_locations_mean_the_same_in_every_directory(monkeypatch: pytest.Mo
     assert resolve("repo") == str(tmp_path / "repo")
     monkeypatch.setenv("HOME", "/home/alice")
     assert resolve("~/repo") == "/home/alice/repo"
-    assert resolve("s3://bucket/prefix") == "s3://bucket/prefix"
+    assert resolve("./s3:bucket") == str(tmp_path / "s3:bucket")
+    for elsewhere in ("s3://bucket/prefix", "s3:bucket/x", "user@host:path"):
+        with pytest.raises(LocationNotAvailableError):
+            resolve(elsewhere)
     with pytest.raises(CommandError, match="UTF-8"):
         resolve(os.fsdecode(b"/repo\xff"))
 
