@@ -40,6 +40,10 @@ class Repository(models.Model):
     repository_id = models.TextField(null=True, blank=True)  # noqa: DJ001 - unknown until opened
     observed_repository_id = models.TextField(null=True, blank=True)  # noqa: DJ001 - unknown until opened
     observed_at = models.DateTimeField(null=True, blank=True)
+    # Why the last run could not open it; empty once one could. It still takes runs, so that one can find it again.
+    trouble_code = models.TextField(blank=True, default="")
+    trouble_reason = models.TextField(blank=True, default="")
+    trouble_at = models.DateTimeField(null=True, blank=True)
     max_concurrent_runs = models.PositiveIntegerField(default=1)
     serial_gate = models.BooleanField(default=False)
     fence_intended = models.BigIntegerField(default=0)
@@ -86,6 +90,11 @@ class Repository(models.Model):
                 name="repositories_observed_id_has_a_time",
                 condition=Q(observed_repository_id__isnull=True, observed_at__isnull=True)
                 | Q(observed_repository_id__isnull=False, observed_at__isnull=False),
+            ),
+            models.CheckConstraint(
+                name="repositories_trouble_has_a_time",
+                condition=Q(trouble_at__isnull=True, trouble_code="")
+                | Q(trouble_at__isnull=False, trouble_code__gt=""),
             ),
             models.CheckConstraint(name="repositories_run_limit_is_positive", condition=Q(max_concurrent_runs__gte=1)),
             models.CheckConstraint(

@@ -59,10 +59,21 @@ def repository_json(repository: Repository) -> dict[str, Any]:
         "accepts_backups": refused is None,
         "refusal_code": refused.code if refused else None,
         "refusal_reason": refused.reason if refused else None,
+        "trouble": _trouble_json(repository),
         "freezes": [freeze_json(freeze) for freeze in open_freezes(repository)],
         "max_concurrent_runs": repository.max_concurrent_runs,
         "serial_gate": repository.serial_gate,
         "created_at": instant(repository.created_at),
+    }
+
+
+def _trouble_json(repository: Repository) -> dict[str, Any] | None:
+    if repository.trouble_at is None:
+        return None
+    return {
+        "code": repository.trouble_code,
+        "reason": repository.trouble_reason,
+        "since": instant(repository.trouble_at),
     }
 
 

@@ -10,7 +10,7 @@ import uuid
 from dataclasses import asdict, dataclass
 
 from django.db import IntegrityError, transaction
-from django.db.models import Value
+from django.db.models import Q, Value
 from django.db.models.functions import Greatest, Lower
 from django.db.models.lookups import Exact
 
@@ -65,7 +65,8 @@ def repository_register(
     """Register a repository that exists on its medium; a worker of the group then opens it once (E7, A5).
 
     A repository that could not be opened is registered again by the same call: its row is taken over, so that a
-    wrong password is not for ever. Raises RepositoryNameTakenError, RepositoryRegisteredError,
+    wrong password is not for ever. The same name, location and group as an opened one give it this password: it waits
+    until a worker has opened it with that. Raises RepositoryNameTakenError, RepositoryRegisteredError,
     EncryptionRequiredError, ValidationFailedError.
     """
     name = checked_label("name", name, MAX_NAME)
@@ -73,7 +74,7 @@ def repository_register(
     location = normalised_location(location)
     require_key(password)
     with transaction.atomic():
-        repository = _failed_one(name) or Repository(id=new_id(now), created_at=now)
+        repository = _known_one(name, location, worker_group) or Repository(id=new_id(now), created_at=now)
         again = not repository._state.adding
         repository.name, repository.location, repository.worker_group = name, location, worker_group
         repository.sealed_password = seal(password, password_context(repository.id))
@@ -154,7 +155,12 @@ def observe_repository_id(
             _audit_opening("repository.adopt", repository_id, now, {"repository_id": observed_hex})
             request_pass()
             return Observation.ADOPTED
-        repository.save(update_fields=["observed_repository_id", "observed_at"])
+        repository.trouble_code, repository.trouble_reason, repository.trouble_at = "", "", None
+        if run_id is None:
+            # A worker opened it to see whether its password is right: only that ends a registration.
+            repository.state, repository.state_code, repository.state_reason = RepositoryState.ACTIVE, "", ""
+            request_pass()
+        repository.save()
         if repository.repository_id == observed_hex:
             return Observation.SAME
         reason = (
@@ -265,10 +271,12 @@ def _locked(repository_id: uuid.UUID) -> Repository:
     return Repository.objects.select_for_update(no_key=True).get(pk=repository_id)
 
 
-def _failed_one(name: str) -> Repository | None:
+def _known_one(name: str, location: str, worker_group: str) -> Repository | None:
+    """Return the row that a registration takes over: a failed one by name, an opened one by its place as well."""
     same_name = Exact(Lower("name"), Lower(Value(name)))
-    failed = Repository.objects.filter(same_name, state=RepositoryState.FAILED, repository_id__isnull=True)
-    return failed.select_for_update(no_key=True).first()
+    same_place = Q(state=RepositoryState.ACTIVE, location=location, worker_group=worker_group)
+    taken_over = Repository.objects.filter(same_name).filter(Q(state=RepositoryState.FAILED) | same_place)
+    return taken_over.select_for_update(no_key=True).first()
 
 
 def _save_registered(repository: Repository) -> None:

@@ -81,5 +81,6 @@ def _key_id(key: bytes) -> bytes:
 def _unreadable() -> SecretUnreadableError:
     return SecretUnreadableError(
         "A sealed secret does not open with any key of SYNCOVA_SECRET_KEYS.",
-        hint="Put the key that sealed it back into SYNCOVA_SECRET_KEYS, or register the repository's password again.",
+        hint="Put the key that sealed it back into SYNCOVA_SECRET_KEYS, or give the password again: register the "
+        "repository once more, under its name and location.",
     )

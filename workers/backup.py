@@ -58,7 +58,10 @@ def _by_engine(
         events = BackupEvents(request, control, process, access, row.fence_confirmed)
         last = follow(process, handle=events.handle, stop=lambda: asked(control))
         log_last_words(process, control)
-    return _result(last, events.results(), control)
+    result = _result(last, events.results(), control)
+    if result.failure is not None:
+        events.unopened(result.failure)
+    return result
 
 
 def _result(last: Finished | Failed, sources: tuple[SourceResult, ...], control: ExecutionControl) -> ExecutionResult:

@@ -7,19 +7,23 @@ goes through the control, in order and under the run's lease.
 import logging
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, Final, Protocol, cast, runtime_checkable
 
 from jobs import task_runs
 from jobs.database_time import database_now
-from jobs.executors import ExecutionControl, ExecutionRequest, Progress, SourceResult
+from jobs.executors import ExecutionControl, ExecutionRequest, Failure, Progress, SourceResult
 from jobs.leases import LeaseLostError
-from jobs.states import TaskState
+from jobs.states import FailureClass, TaskState
 from repositories.engine.process import protocol
 from repositories.engine.process.client import EngineProcess
 from repositories.opening import RepositoryAccess
 from repositories.services import BackupReference, backup_record
+from repositories.troubles import repository_unopened
 from workers import outcome, run_journal
 from workers.openings import Opening, record_opening
+
+# They tell of the engine's process, not of what it tried to open.
+_OF_PROCESSES: Final = frozenset({FailureClass.TRANSIENT, FailureClass.UNKNOWN})
 
 logger = logging.getLogger(__name__)
 
@@ -49,6 +53,7 @@ class BackupEvents:
         self._access = access
         self._confirmed_before = confirmed_before
         self._sources = {str(source.task_run_id): source for source in request.sources}
+        self._open = False
         self._results: dict[str, SourceResult] = {}
         self._progress: dict[str, protocol.Progress] = {}
         self._answers: dict[type[protocol.Event], Callable[[Any], None]] = {
@@ -66,11 +71,18 @@ class BackupEvents:
         if answer is not None:
             answer(event)
 
+    def unopened(self, failure: Failure) -> None:
+        """Record why the engine failed, if it had not opened the repository by then."""
+        if not self._open and failure.failure_class not in _OF_PROCESSES:
+            told = {"code": failure.code, "message": failure.message}
+            self._record(lambda: repository_unopened(repository_id=self._access.id, now=database_now(), **told))
+
     def results(self) -> tuple[SourceResult, ...]:
         """Return what became of each source so far, in the order of the run."""
         return tuple(self._results[key] for key in self._sources if key in self._results)
 
     def _opened(self, event: protocol.Opened) -> None:
+        self._open = True
         expected = self._access.expected_id
         if expected is not None and expected != event.repository_id:
             self._control.log(

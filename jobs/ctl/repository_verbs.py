@@ -87,6 +87,20 @@ def _tell(terminal: Terminal, shown: Json, options: RegisterOptions) -> int:
     return exits.DONE
 
 
+def trouble(shown: Json) -> str:
+    """Return why the last run could not open a repository, "" when it could."""
+    told = shown["trouble"]
+    if told is None:
+        return ""
+    return f"could not be opened since {shapes.exact(told['since'])}: {show_text(told['reason'])} ({told['code']})"
+
+
+def _takes(shown: Json) -> str:
+    if not shown["accepts_backups"]:
+        return f"no: {show_text(shown['refusal_reason'])}"
+    return f"yes, but it {trouble(shown)}" if trouble(shown) else "yes"
+
+
 class List:
     """Lists every repository, also those that take no backups, with the reason."""
 
@@ -104,7 +118,7 @@ class List:
             (
                 show_text(one["name"]),
                 shapes.state(one["state"]),
-                "yes" if one["accepts_backups"] else f"no: {show_text(one['refusal_reason'])}",
+                _takes(one),
                 show_text(one["worker_group"]),
                 show_text(one["location"]),
             )

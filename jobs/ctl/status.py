@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from jobs.ctl import shapes
 from jobs.ctl.api import Api, Json
+from jobs.ctl.repository_verbs import trouble
 from jobs.ctl.server import find_server
 from repositories.console import exits
 from repositories.console.options import OutputOptions
@@ -54,6 +55,8 @@ def _refusals(repositories: list[Json]) -> Iterator[str]:
     for one in repositories:
         if not one["accepts_backups"]:
             yield f"repository {show_text(one['name'])} takes no backups: {show_text(one['refusal_reason'])}"
+        elif trouble(one):
+            yield f"repository {show_text(one['name'])} {trouble(one)}"
 
 
 def _active(run: Json) -> str:

@@ -32,6 +32,8 @@ def make_freeze(repository: Repository, **fields: Any) -> RepositoryFreeze:
         ("repositories_active_has_adopted_an_id", {"repository_id": None}),
         ("repositories_adopted_id_is_hex", {"repository_id": "Z" * 32}),
         ("repositories_observed_id_has_a_time", {"observed_repository_id": "0" * 32}),
+        ("repositories_trouble_has_a_time", {"trouble_code": "REPOSITORY_NOT_FOUND"}),
+        ("repositories_trouble_has_a_time", {"trouble_at": NOW}),
         ("repositories_run_limit_is_positive", {"max_concurrent_runs": 0}),
         ("repositories_confirmed_fence_was_intended", {"fence_intended": 1, "fence_confirmed": 2}),
         ("repositories_confirmed_fence_was_intended", {"fence_confirmed": -1, "fence_intended": -1}),

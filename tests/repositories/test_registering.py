@@ -180,7 +180,17 @@ def test_a_location_is_an_absolute_path(location: str) -> None:
         register(location=location)
 
 
-@pytest.mark.parametrize("location", ["s3://bucket/prefix", "sftp://user:secret@host/path"])
+@pytest.mark.parametrize(
+    "location",
+    [
+        "s3://bucket/prefix",
+        "sftp://user:secret@host/path",
+        "s3:bucket",
+        "user@host:path",
+        "C:\\\\b",
+        "rest:http://secret",
+    ],
+)
 def test_a_location_that_cannot_be_opened_is_refused_without_quoting_it(location: str) -> None:
     with pytest.raises(LocationNotAvailableError) as caught:
         register(location=location)

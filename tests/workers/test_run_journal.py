@@ -76,3 +76,9 @@ def test_a_repository_that_cannot_be_opened_still_has_a_log(place: Ground) -> No
     execute(request_for(place, scenario.small_tree(place.directory)), control)
     assert "begins" in control.lines[0]
     assert control.lines[-1].startswith("error: The run ends with REPOSITORY_NOT_FOUND: ")
+    place.repository.refresh_from_db()
+    assert (place.repository.trouble_code, place.repository.state) == ("REPOSITORY_NOT_FOUND", "active")
+    (place.directory / "moved").rename(place.location)
+    execute(request_for(place, place.directory / "source"))
+    place.repository.refresh_from_db()
+    assert place.repository.trouble_at is None
