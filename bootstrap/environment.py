@@ -126,12 +126,26 @@ def _refuse_foreign(places: Places) -> None:
         raise BootstrapError("{} was not made by ./syncova; move it away and start again".format(places.live))
 
 
+def _why_to_write(places: Places) -> str:
+    stamp = read_stamp(places.live)
+    if stamp is None:
+        return "its .venv is not made yet"
+    python = str(stamp.interpreter.get("path", "a Python that is gone"))
+    if not os.access(python, os.X_OK):
+        return "its .venv was made with {}, which you may not run or which is gone".format(python)
+    return "its .venv is not what this command needs and must be made anew or added to"
+
+
 @contextmanager
 def _alone(places: Places) -> Iterator[None]:
     try:
         descriptor = os.open(places.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError as error:
-        raise BootstrapError("cannot write to {}: {}".format(places.clone, error.strerror)) from error
+        raise BootstrapError(
+            "cannot write to {}: {}; {}: work in a clone of your own (git clone)".format(
+                places.clone, error.strerror, _why_to_write(places)
+            )
+        ) from error
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

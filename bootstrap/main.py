@@ -19,14 +19,39 @@ CLONE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 
 def main(arguments: List[str]) -> int:
     """Run one command line; returns an exit code only when no other program took over."""
+    _complete_streams()
     try:
-        return _dispatch(*_without_wheels(arguments))
+        code = _dispatch(*_without_wheels(arguments))
+        return _flushed(code)
     except BootstrapError as error:
         sys.stderr.write("syncova: {}\n".format(error.message))
         return error.exit_code
     except KeyboardInterrupt:
         sys.stderr.write("syncova: interrupted\n")
         return 130
+
+
+def _complete_streams() -> None:
+    # A closed stream's number would go to the next file that is opened, and the result into that file. The stand-in
+    # takes no data: what is written there fails, and the program says so.
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDONLY)
+            os.set_inheritable(number, True)  # noqa: FBT003  (takes no names)
+    sys.stdout = sys.stdout or os.fdopen(1, "w", closefd=False)
+    sys.stderr = sys.stderr or os.fdopen(2, "w", closefd=False)
+
+
+def _flushed(code: int) -> int:
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        # Tried again at the interpreter's end otherwise, with a traceback.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        raise BootstrapError("cannot write to standard output: {}".format(error.strerror)) from error
+    return code
 
 
 def _dispatch(arguments: List[str], wheels: Optional[str]) -> int:

@@ -5,6 +5,7 @@ stores no NUL.
 """
 
 import datetime as dt
+import shlex
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
@@ -13,6 +14,8 @@ import msgspec
 
 from jobs.executors import ExecutionSource, Failure, Figures, SourceResult
 from jobs.states import BackupMode, FailureClass, TaskState
+from repositories.engine.display import show_path
+from repositories.engine.errors import SourceEmptyError
 from repositories.engine.process.protocol import ErrorInfo, ProblemInfo, SourceFigures, SourceFinished
 from syncova_project.instants import moment_at
 
@@ -66,7 +69,18 @@ def source_result(source: ExecutionSource, event: SourceFinished) -> SourceResul
     if event.status == "succeeded" and event.result is not None:
         return succeeded(source, event.result)
     error = event.error or ErrorInfo(code="ENGINE_PROTOCOL", message="the engine told neither a result nor an error")
+    if error.code == SourceEmptyError.code:
+        error = msgspec.structs.replace(error, hint=_how_to_accept(source))
     return failed(source, failure_of(error))
+
+
+def _how_to_accept(source: ExecutionSource) -> str:
+    # One backup of the empty source becomes the parent of the next, which then finds nothing missing.
+    name, path = shlex.quote(source.name), shlex.quote(show_path(source.path))
+    return (
+        "Mount its file system, or let its exclude rules leave something. If it is meant to be empty, accept it once: "
+        f"syncova-agent backup --repository LOCATION --source {name} --path {path} --accept-new-root"
+    )
 
 
 def _problem(problem: ProblemInfo) -> Mapping[str, Any]:

@@ -2,9 +2,10 @@
 
 import sys
 
-from repositories.console import head_start
+from repositories.console import head_start, streams
 
 if __name__ == "__main__":
+    streams.complete()
     head_start.begin(sys.argv[1:], frozenset({"backup", "restore"}))
     # Imported while the child starts.
     from agents.runtime.program import main

@@ -58,17 +58,21 @@ class Options(LongOptions):
     compression: Annotated[str, Option("--compression", metavar="fast|default|max|off", help="How hard to try.")] = (
         "default"
     )
+    accept_new_root: Annotated[
+        bool, Option("--accept-new-root", help="Back it up although it is empty and was not the last time.")
+    ] = False
     strict: Annotated[bool, Option("--strict", help="Count warnings as skipped: exit code 3.")] = False
 
 
 def run(options: Options) -> int:
     """Back up in an engine child; one failed source does not stop the others."""
     terminal = terminal_of(options)
-    _check(options)
+    paths = _paths(options)
+    _check(options, paths)
     rate = None if options.bandwidth is None else parse_rate(options.bandwidth)
     location, _ = split_location((), options)
     view = choose_view(options.progress, terminal, clock.monotonic)
-    request = _request(options, location, rate, terminal)
+    request = _request(options, paths, terminal, location=location, rate=rate)
     started = clock.monotonic()
     outcome = Outcome()
     try:
@@ -79,18 +83,26 @@ def run(options: Options) -> int:
     return report_backup(terminal, request, outcome, clock.monotonic() - started)
 
 
-def _check(options: Options) -> None:
+def _paths(options: Options) -> list[bytes]:
     if not options.path:
         raise CommandError("--path is missing", hint="say what to back up: --path /home")
-    if len(options.path) > 1 and (options.source is not None or options.parent is not None):
+    # One source written twice is one source: two backups of it in one run would have one id.
+    return list(dict.fromkeys(absolute(path, "--path") for path in options.path))
+
+
+def _check(options: Options, paths: list[bytes]) -> None:
+    if len(paths) > 1 and (options.source is not None or options.parent is not None):
         raise CommandError("--source and --parent belong to one path", hint="run it once for each --path")
     if options.source is not None and not (options.source and options.source.isprintable()):
         raise CommandError("the name in --source must be plain text", hint="leave out line breaks and controls")
+    for tag in options.tag:
+        if not (tag and tag.isprintable()):
+            raise CommandError("a tag must be plain text", hint="leave out empty tags, line breaks and controls")
 
 
-def _request(options: Options, location: str, rate: int | None, terminal: Terminal) -> Request:
+def _request(options: Options, paths: list[bytes], terminal: Terminal, *, location: str, rate: int | None) -> Request:
     rules = exclude_rules(options.exclude, options.exclude_file)
-    sources = tuple(_source(options, index, path, rules) for index, path in enumerate(options.path))
+    sources = tuple(_source(options, index, path, rules) for index, path in enumerate(paths))
     return Request(
         operation="backup",
         repository=access(location, options, terminal),
@@ -105,17 +117,17 @@ def _request(options: Options, location: str, rate: int | None, terminal: Termin
     )
 
 
-def _source(options: Options, index: int, path: str, rules: tuple[str, ...]) -> SourceRequest:
-    full = absolute(path)
+def _source(options: Options, index: int, path: bytes, rules: tuple[str, ...]) -> SourceRequest:
     return SourceRequest(
         key=str(index),
-        name=options.source or f"{socket.gethostname()}:{show_path(full)}",
-        path=full,
+        name=options.source or f"{socket.gethostname()}:{show_path(path)}",
+        path=path,
         excludes=rules,
         options=SourceOptions(
             one_file_system=options.one_file_system,
             ignore_inode=options.ignore_inode,
             ignore_ctime=options.ignore_ctime,
+            accept_new_root=options.accept_new_root,
             parent=options.parent,
         ),
     )

@@ -3,6 +3,7 @@
 Owns the verdict of a run by hand: skipped objects and failed sources end with 3, nothing backed up with the error.
 """
 
+import os
 from typing import Any
 
 import msgspec
@@ -13,6 +14,7 @@ from repositories.console.failures import Failure
 from repositories.console.note_lines import note_lines
 from repositories.console.terminal import Terminal
 from repositories.engine.display import path_fields, show_bytes, show_count, show_duration, show_text
+from repositories.engine.errors import SourceEmptyError
 from repositories.engine.ids import short_id
 from repositories.engine.process.protocol import (
     ErrorInfo,
@@ -30,9 +32,9 @@ ALL_FAILED = "ALL_SOURCES_FAILED"
 def report_backup(terminal: Terminal, request: Request, outcome: Outcome, seconds: float) -> int:
     """Print what became of each source; return the exit code."""
     state = _state(outcome)
-    document = _document(terminal, request, outcome, state)
+    failure = _failure(request, outcome) if state == FAILED else None
+    document = _document(terminal, request, outcome, state, told=failure)
     terminal.note(f"{state.replace('_', ' ')} after {show_duration(seconds)}")
-    failure = _failure(outcome) if state == FAILED else None
     if failure is not None:
         terminal.failure(failure, **document)
         return failure.exit_code
@@ -46,10 +48,15 @@ def report_broken_off(terminal: Terminal, request: Request, outcome: Outcome, fa
     return failure.exit_code
 
 
-def _document(terminal: Terminal, request: Request, outcome: Outcome, state: str) -> dict[str, Any]:
+def _document(
+    terminal: Terminal, request: Request, outcome: Outcome, state: str, *, told: Failure | None = None
+) -> dict[str, Any]:
+    """Print each source and return all of them; the error that the run itself ends with is not printed twice."""
     by_key = {source.key: source for source in request.sources}
     for finished in outcome.sources:
-        _print_source(terminal, by_key[finished.source].name, finished)
+        if finished.error is not None and told is not None and finished.error.message == told.message:
+            continue
+        _print_source(terminal, by_key[finished.source], finished)
     return {
         "run_id": request.run.id if request.run else None,
         "repository_id": outcome.repository_id,
@@ -64,7 +71,7 @@ def _source_fields(source: SourceRequest, finished: SourceFinished) -> dict[str,
         **path_fields(source.path),
         "state": finished.status,
         "backup": None if finished.result is None else _figures(finished.result),
-        "error": None if finished.error is None else _error(finished.error),
+        "error": None if finished.error is None else _error(source, finished.error),
     }
 
 
@@ -76,16 +83,19 @@ def _state(outcome: Outcome) -> str:
     return SUCCEEDED if whole else PARTIAL
 
 
-def _failure(outcome: Outcome) -> Failure:
+def _failure(request: Request, outcome: Outcome) -> Failure:
     errors = [finished.error for finished in outcome.sources if finished.error is not None]
     if len(errors) == 1:
-        return Failure(errors[0].code, errors[0].message, errors[0].hint, errors[0].exit_code)
+        hint = _hint(request.sources[0], errors[0])
+        return Failure(errors[0].code, errors[0].message, hint, errors[0].exit_code)
     return Failure(ALL_FAILED, f"none of {len(errors)} sources could be backed up", "the reason of each is above")
 
 
-def _print_source(terminal: Terminal, name: str, finished: SourceFinished) -> None:
+def _print_source(terminal: Terminal, source: SourceRequest, finished: SourceFinished) -> None:
+    name = source.name
     if finished.error is not None:
         terminal.warning(f"{show_text(name)} was not backed up: {show_text(finished.error.message)}")
+        terminal.note(f"  {show_text(_hint(source, finished.error))}")
         return
     figures = finished.result
     if figures is None:
@@ -101,7 +111,7 @@ def _print_source(terminal: Terminal, name: str, finished: SourceFinished) -> No
 
 def _print_problems(terminal: Terminal, figures: SourceFigures) -> None:
     if figures.skipped or figures.warnings:
-        terminal.line(f"  {figures.skipped:,} skipped, {figures.warnings:,} warnings")
+        terminal.line(f"  {figures.skipped:,} skipped, {show_count(figures.warnings, 'warning')}")
     for problem in figures.problems:
         if problem.severity != "note":
             terminal.line(f"  {problem.severity}: {problem.path}: {show_text(problem.message or problem.code)}")
@@ -137,5 +147,22 @@ def _problem(problem: ProblemInfo) -> dict[str, Any]:
     return fields
 
 
-def _error(error: ErrorInfo) -> dict[str, str]:
-    return {"code": error.code, "message": error.message, "hint": error.hint}
+def _error(source: SourceRequest, error: ErrorInfo) -> dict[str, str]:
+    return {"code": error.code, "message": error.message, "hint": _hint(source, error)}
+
+
+def _hint(source: SourceRequest, error: ErrorInfo) -> str:
+    """Return the next step; where the engine knows only what can be allowed, the option that allows it."""
+    if error.code != SourceEmptyError.code:
+        return error.hint
+    if source.excludes and _holds_something(source.path):
+        return "the exclude rules leave nothing of it: correct them, or give --accept-new-root if that is meant"
+    return "is its file system mounted? give --accept-new-root if it is meant to be empty"
+
+
+def _holds_something(path: bytes) -> bool:
+    try:
+        with os.scandir(path) as entries:
+            return next(entries, None) is not None
+    except OSError:
+        return False

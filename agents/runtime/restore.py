@@ -80,11 +80,13 @@ def _order(options: Options) -> RestoreOrder:
         raise CommandError("--backup is missing", hint="give an id from `syncova-repo list`, or latest")
     if options.overwrite not in OVERWRITE:
         raise CommandError(f"--overwrite takes {', '.join(OVERWRITE)}", hint="see --help")
+    if "" in options.path:
+        raise CommandError("--path is empty", hint="give a path of the backup; . is all of it")
     return RestoreOrder(
         backup=options.backup or "latest",
         source=options.source,
         at_ns=None if options.at is None else parse_moment(options.at),
-        target=absolute(options.target),
+        target=absolute(options.target, "--target"),
         paths=tuple(path.encode("utf-8", "surrogateescape") for path in options.path),
         overwrite=options.overwrite,
         verify=options.verify,
@@ -95,7 +97,7 @@ def _print(terminal: Terminal, result: dict[str, Any]) -> None:
     made = ", ".join(show_count(result[kind], kind.removesuffix("s")) for kind in ("files", "links"))
     terminal.line(
         f"restored {made}, {show_count(result['directories'], 'directory')} ({show_bytes(result['bytes'])} written) "
-        f"of backup {result['short_id']} into {result['target']}"
+        f"of backup {result['short_id']} of {result['source']} into {result['target']}"
     )
     if result["verified_files"]:
         terminal.line(f"  {show_count(result['verified_files'], 'file')} read back and compared")

@@ -1,16 +1,22 @@
 """`syncova-repo create`: make a repository and show its recovery code once."""
 
+import errno
+import os
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
 from repositories.cli.arguments import LOCATION_RULE, LocationOptions, expect
 from repositories.console import exits
-from repositories.console.passwords import read_new_password
+from repositories.console.failures import OutputLostError
+from repositories.console.passwords import read_new_password, warn_if_public
 from repositories.console.repository_access import split_location
-from repositories.console.terminal import terminal_of
+from repositories.console.terminal import Terminal, terminal_of
 from repositories.engine.display import show_text
+
+if TYPE_CHECKING:
+    from repositories.engine.repository import CreatedRepository
 
 NAME = "create"
 HELP = (
@@ -52,10 +58,23 @@ def run(options: Options) -> int:
             padding=options.padding,
         ),
     )
+    try:
+        _print(terminal, created, location)
+    except (BrokenPipeError, OutputLostError) as error:
+        raise OutputLostError(
+            f"the repository {created.repository.id} is made at {show_text(location)}, but its recovery code could not "
+            f"be written ({os.strerror(errno.EPIPE) if isinstance(error, BrokenPipeError) else error.message})",
+            hint="the code is shown only once: keep the password well, or remove the repository and create it again",
+        ) from error
+    warn_if_public(password, terminal)
+    return exits.DONE
+
+
+def _print(terminal: Terminal, created: "CreatedRepository", location: str) -> None:
     terminal.line(f"made repository {created.repository.id} at {show_text(location)}")
     terminal.line(f"recovery code: {created.recovery_code}")
-    terminal.note("It opens the repository when the password is lost. It is shown only now: write it down.")
     terminal.document(
         {"repository_id": created.repository.id, "location": location, "recovery_code": created.recovery_code}
     )
-    return exits.DONE
+    terminal.flush()
+    terminal.note("It opens the repository when the password is lost. It is shown only now: write it down.")

@@ -42,8 +42,9 @@ def _print(terminal: Terminal, facts: dict[str, Any]) -> None:
         ]
     )
     for key in facts["keys"]:
-        label = f" {key['label']}" if key["label"] else ""
-        terminal.line(f"key: {key['role'].replace('_', ' ')}{label}, made {key['created_at']}")
+        role = key["role"].replace("_", " ")
+        label = f" {key['label']}" if key["label"] not in ("", role) else ""
+        terminal.line(f"key: {role}{label}, made {key['created_at']}")
     for name in facts["damaged_manifests"]:
         terminal.warning(f"{name} is damaged in both copies: that backup is lost")
     if facts["damaged_keys"]:

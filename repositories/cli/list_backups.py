@@ -9,7 +9,7 @@ from repositories.cli.arguments import LOCATION_RULE, LocationOptions, expect
 from repositories.console import exits
 from repositories.console.repository_access import open_here, split_location
 from repositories.console.terminal import Terminal, terminal_of
-from repositories.engine.display import show_bytes, show_text, show_time
+from repositories.engine.display import show_bytes, show_count, show_text, show_time
 
 if TYPE_CHECKING:
     from repositories.engine.manifest.backups import Backup
@@ -39,28 +39,30 @@ def run(options: Options) -> int:
     repository = open_here(location, options, terminal)
     found = list_backups(repository)
     backups = [backup for backup in found if options.source is None or backup.source_name == options.source]
-    damaged = repository.damaged_manifests()
-    _print(terminal, backups)
+    damaged, hurt = repository.damaged_manifests(), repository.hurt_manifests()
+    _print(terminal, backups, hurt)
     for name in damaged:
         terminal.warning(f"{name} is damaged in both copies: that backup is lost")
-    terminal.document(backups_document(backups, damaged))
+    if any(backup.manifest_id in hurt for backup in backups):
+        terminal.warning("the last check could not have restored everything of what is shown as damaged")
+    terminal.document(backups_document(backups, damaged, hurt))
     return exits.INTEGRITY if damaged else exits.DONE
 
 
-def _print(terminal: Terminal, backups: list["Backup"]) -> None:
+def _print(terminal: Terminal, backups: list["Backup"], hurt: frozenset[str]) -> None:
     if not backups:
         terminal.line("no backups")
         return
-    terminal.columns(_COLUMNS, map(_row, backups))
+    terminal.columns(_COLUMNS, (_row(backup, hurt) for backup in backups))
 
 
-def _row(backup: "Backup") -> tuple[str, ...]:
+def _row(backup: "Backup", hurt: frozenset[str]) -> tuple[str, ...]:
     from repositories.engine.process.describe import backup_state
 
     figures = backup.root.statistics
-    state = backup_state(backup)
+    state = backup_state(backup, hurt)
     if figures.skipped or figures.warnings:
-        state += f" ({figures.skipped} skipped, {figures.warnings} warnings)"
+        state += f" ({figures.skipped:,} skipped, {show_count(figures.warnings, 'warning')})"
     return (
         backup.short_id,
         show_time(backup.received_ns),

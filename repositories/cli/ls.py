@@ -15,7 +15,7 @@ from repositories.console.failures import CommandError
 from repositories.console.options import RepositoryOptions
 from repositories.console.repository_access import open_here, split_location
 from repositories.console.terminal import Terminal, terminal_of
-from repositories.engine.display import show_path, show_time
+from repositories.engine.display import show_path, show_text, show_time
 from repositories.engine.process.paths import inner_path
 
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ def run(options: Options) -> int:
     selector, path = expect(rest, ("BACKUP", "PATH"), optional=1)
     repository = open_here(location, options, terminal)
     backup = find_backup(repository, selector, options.source)
+    # Which backup `latest` is, or a part of an id, must not be left to guessing.
+    terminal.note(f"backup {backup.short_id} of {show_text(backup.source_name)}, {show_time(backup.received_ns)}")
     entries = _entries(
         repository, backup, inner_path(os.fsencode(path), backup.root.source.id), recursive=options.recursive
     )

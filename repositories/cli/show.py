@@ -71,11 +71,22 @@ def _print(terminal: Terminal, backup: "Backup", problems: list[dict[str, Any]])
             ("holds", _holds(figures)),
             ("size", show_bytes(figures.logical_bytes)),
             ("read, stored", f"{show_bytes(figures.bytes_read)}, {show_bytes(figures.bytes_stored)}"),
-            ("problems", f"{figures.skipped} skipped, {figures.warnings} warnings, {figures.notes} notes"),
+            ("problems", _problems(figures)),
         ]
     )
     for problem in problems:
-        terminal.line(f"  {problem['severity']}: {problem['path']}: {problem['kind']} {problem['detail']}".rstrip())
+        terminal.line(f"  {problem['severity']}: {problem['path']}: {_reason(problem)}")
+
+
+def _reason(problem: dict[str, Any]) -> str:
+    kind, detail = problem["kind"], problem["detail"]
+    # "permission" says nothing that "Permission denied" does not.
+    return detail if detail.lower().startswith(kind) else f"{kind} {detail}".rstrip()
+
+
+def _problems(figures: "Statistics") -> str:
+    counts = show_count(figures.warnings, "warning"), show_count(figures.notes, "note")
+    return ", ".join((f"{figures.skipped:,} skipped", *counts))
 
 
 def _holds(figures: "Statistics") -> str:

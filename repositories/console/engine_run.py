@@ -9,8 +9,10 @@ from typing import Any
 
 from repositories.console.failures import Failure, Interrupted, ReportedFailureError
 from repositories.console.head_start import start_child
+from repositories.console.passwords import warn_if_public
 from repositories.console.progress_view import ProgressView
 from repositories.console.terminal import Terminal
+from repositories.engine.display import show_count
 from repositories.engine.process.client import EngineProcess
 from repositories.engine.process.protocol import (
     ConfirmWanted,
@@ -20,6 +22,7 @@ from repositories.engine.process.protocol import (
     Finished,
     Log,
     Opened,
+    Progress,
     Request,
     SourceFinished,
 )
@@ -31,11 +34,15 @@ GRACE_SECONDS = 6.0
 
 @dataclass(slots=True)
 class Outcome:
-    """What an operation told: `result` is the last event's, `sources` in the order in which they ended."""
+    """What an operation told: `result` is the last event's, `sources` in the order in which they ended.
+
+    `files` is the newest progress: as many at least are through.
+    """
 
     result: dict[str, Any] = field(default_factory=dict)
     repository_id: str = ""
     sources: list[SourceFinished] = field(default_factory=list)
+    files: int = 0
 
 
 def run_engine(request: Request, view: ProgressView, terminal: Terminal, outcome: Outcome | None = None) -> Outcome:
@@ -51,10 +58,12 @@ def run_engine(request: Request, view: ProgressView, terminal: Terminal, outcome
                     if isinstance(event, Log):
                         # Its line must not be written into the middle of a bar, which the next progress draws anew.
                         view.close()
-                    _take(event, process, outcome, terminal)
+                    _keep(event, outcome)
+                    _take(event, process, request, terminal)
                     view.show(event)
-        except Interrupted:
+        except Interrupted as interrupted:
             _stop(process)
+            _tell_what_is_done(interrupted, request, outcome)
             raise
         finally:
             view.close()
@@ -63,21 +72,29 @@ def run_engine(request: Request, view: ProgressView, terminal: Terminal, outcome
     return outcome
 
 
-def _take(event: Event, process: EngineProcess, outcome: Outcome, terminal: Terminal) -> None:
+def _keep(event: Event, outcome: Outcome) -> None:
     match event:
         case Opened():
             outcome.repository_id = event.repository_id
+        case SourceFinished():
+            outcome.sources.append(event)
+        case Progress():
+            outcome.files = event.files
+        case Finished():
+            outcome.result = event.result
+
+
+def _take(event: Event, process: EngineProcess, request: Request, terminal: Terminal) -> None:
+    match event:
+        case Opened():
+            warn_if_public(request.repository.password, terminal)
         case ConfirmWanted():
             # No control plane stands behind a command, so no one can have taken its lease.
             process.confirm(event.id, ok=True)
-        case SourceFinished():
-            outcome.sources.append(event)
         case Log(level="warning" | "error"):
             terminal.warning(event.message)
         case Log():
             terminal.detail(event.message)
-        case Finished():
-            outcome.result = event.result
         case Failed():
             raise ReportedFailureError(reported(event.error))
 
@@ -94,3 +111,12 @@ def _stop(process: EngineProcess) -> None:
         process.terminate(GRACE_SECONDS)
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def _tell_what_is_done(interrupted: Interrupted, request: Request, outcome: Outcome) -> None:
+    if request.operation == "restore":
+        interrupted.done = f"the target holds at least {show_count(outcome.files, 'file')} of the backup"
+        interrupted.hint = "run it again to go on; what is there already is not written again"
+    elif request.operation == "backup":
+        done = sum(finished.status == "succeeded" for finished in outcome.sources)
+        interrupted.done = f"{done:,} of {show_count(len(request.sources), 'source')} backed up, and nothing half"

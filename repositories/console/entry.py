@@ -4,7 +4,6 @@ Owns signals, broken pipes and the last resort for defects. Knows no command.
 """
 
 import contextlib
-import os
 import signal
 import sys
 import traceback
@@ -15,9 +14,9 @@ from typing import Annotated, NoReturn
 import typer
 from typer.exceptions import Abort, TyperException
 
-from repositories.console import exits
-from repositories.console.failures import Failure, Interrupted, describe, interruption
-from repositories.console.terminal import Terminal, color_wanted
+from repositories.console import exits, streams
+from repositories.console.failures import Failure, Interrupted, OutputLostError, StoppedError, describe, interruption
+from repositories.console.terminal import Terminal, color_wanted, silence
 from repositories.console.version import VERSION
 from syncova_project import env
 
@@ -45,6 +44,7 @@ def new_program(name: str, help_text: str) -> typer.Typer:
 
 def run(app: typer.Typer, name: str, arguments: Sequence[str] | None = None) -> int:
     """Run the program with `arguments` (those of this process by default) and return its exit code."""
+    streams.complete()
     words = list(sys.argv[1:] if arguments is None else arguments)
     terminal = terminal_for(words)
     with _signals_as_exceptions():
@@ -80,7 +80,7 @@ def _failure(error: Exception, terminal: Terminal) -> Failure:
     if isinstance(error, TyperException):
         return Failure("USAGE", error.format_message().strip(), _usage_hint(error), error.exit_code)
     if isinstance(error, Abort):
-        return Failure("INTERRUPTED", "the question was not answered", "run it again", exits.INTERRUPTED)
+        error = StoppedError("the question was not answered", hint="run it again")
     known = describe(error)
     if known is not None:
         return known
@@ -98,7 +98,7 @@ def _fail(terminal: Terminal, failure: Failure) -> int:
     try:
         terminal.failure(failure)
         terminal.flush()
-    except BrokenPipeError:
+    except (BrokenPipeError, OutputLostError):
         return _reader_is_gone(failure.exit_code)
     return failure.exit_code
 
@@ -106,7 +106,7 @@ def _fail(terminal: Terminal, failure: Failure) -> int:
 def _reader_is_gone(code: int = exits.FAILED) -> int:
     # The interpreter flushes stdout once more at its end and would print a traceback then.
     with contextlib.suppress(OSError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        silence(sys.stdout)
     return code
 
 

@@ -57,6 +57,20 @@ class FileUnreadableError(CommandError):
     code = "FILE_UNREADABLE"
 
 
+class OutputLostError(CommandError):
+    """The result cannot be written: standard output is closed, or what it leads to is full or broken."""
+
+    code = "OUTPUT_LOST"
+    exit_code = exits.FAILED
+
+
+class StoppedError(CommandError):
+    """The command was interrupted (Ctrl-C or a signal), or its question was not answered."""
+
+    code = "INTERRUPTED"
+    exit_code = exits.INTERRUPTED
+
+
 class ReportedFailureError(Exception):
     """Carries a failure that another process has already worded."""
 
@@ -66,11 +80,16 @@ class ReportedFailureError(Exception):
 
 
 class Interrupted(BaseException):
-    """SIGINT or SIGTERM arrived; unwinds to the entry, which exits with 130 or 143."""
+    """SIGINT or SIGTERM arrived; unwinds to the entry, which exits with 130 or 143.
+
+    On the way, whoever knows it fills in what was `done` until then, and the `hint` that fits.
+    """
 
     def __init__(self, exit_code: int) -> None:
         super().__init__(exit_code)
         self.exit_code = exit_code
+        self.done = ""
+        self.hint = "run the command again"
 
 
 def describe(error: Exception) -> Failure | None:
@@ -88,4 +107,5 @@ def describe(error: Exception) -> Failure | None:
 def interruption(error: Interrupted) -> Failure:
     """Return an interruption as a failure."""
     how = "interrupted" if error.exit_code == exits.INTERRUPTED else "terminated"
-    return Failure("INTERRUPTED", f"{how}; nothing half is visible", "run the command again", error.exit_code)
+    message = f"{how}: {error.done}" if error.done else how
+    return Failure(StoppedError.code, message, error.hint, error.exit_code)

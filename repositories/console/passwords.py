@@ -47,6 +47,12 @@ def read_new_password(options: RepositoryOptions, terminal: Terminal) -> str:
     return password
 
 
+def warn_if_public(password: str, terminal: Terminal) -> None:
+    """Warn when the password that opened a repository, or will, is the empty one."""
+    if not password:
+        terminal.warning("this repository is not secret: its password is empty and published")
+
+
 def _given(options: RepositoryOptions, terminal: Terminal) -> str | None:
     ways = [options.password_file is not None, options.password_command is not None, options.insecure_no_password]
     if sum(ways) > 1:
@@ -54,7 +60,6 @@ def _given(options: RepositoryOptions, terminal: Terminal) -> str | None:
             "--password-file, --password-command and --insecure-no-password exclude each other", hint="give one"
         )
     if options.insecure_no_password:
-        terminal.warning("this repository is not secret: its password is empty and published")
         return ""
     if options.password_file is not None:
         return _from_file(options.password_file, terminal)
@@ -75,7 +80,8 @@ def _from_file(name: str, terminal: Terminal) -> str:
         ) from error
     if stat.S_ISREG(mode) and mode & 0o077:
         terminal.warning(f"the password file {show_text(name)} may be read by other users: chmod 600 it")
-    return _refuse_empty(_first_line(content, f"the password file {show_text(name)}"), "the password file")
+    what = f"the password file {show_text(name)}"
+    return _refuse_empty(_first_line(content, what), what)
 
 
 def _from_command(command: str) -> str:

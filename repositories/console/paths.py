@@ -7,9 +7,22 @@ from repositories.console.failures import CommandError, FileUnreadableError
 from repositories.engine.display import show_text
 
 
-def absolute(path: str) -> bytes:
-    """Return a path of this machine as absolute bytes; a link at its end is not followed."""
-    return os.path.abspath(os.fsencode(path))
+def absolute(path: str, what: str) -> bytes:
+    """Return a path of this machine as absolute bytes; a link at its end is not followed.
+
+    `what` says in errors which path it is. An empty one is refused: it is an unset variable, and must not mean the
+    working directory.
+    """
+    if not path:
+        raise CommandError(f"{what} is empty", hint="give a path; . is the working directory")
+    try:
+        # The library keeps two leading slashes, which mean nothing else than one here.
+        return os.path.abspath(os.fsencode(path)).replace(b"//", b"/", 1)
+    except FileNotFoundError:
+        raise CommandError(
+            f"{what} {show_text(path)} is relative, but the working directory has been removed",
+            hint="change into a directory that exists, or give an absolute path",
+        ) from None
 
 
 def exclude_rules(given: tuple[str, ...], files: tuple[str, ...]) -> tuple[str, ...]:

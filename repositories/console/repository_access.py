@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from repositories.console.failures import CommandError, LocationMissingError
 from repositories.console.options import RepositoryOptions
-from repositories.console.passwords import read_password
+from repositories.console.passwords import read_password, warn_if_public
+from repositories.console.paths import absolute
 from repositories.console.terminal import Terminal
 from repositories.engine.display import show_text
 from repositories.engine.process.protocol import RepositoryAccess
@@ -53,7 +54,7 @@ def resolve(location: str) -> str:
         ) from None
     if not location:
         raise LocationMissingError("the repository's location is empty", hint=f"check -r or {VARIABLE}")
-    return os.path.abspath(local_directory(location))
+    return os.fsdecode(absolute(local_directory(location), "the location"))
 
 
 def access(location: str, options: RepositoryOptions, terminal: Terminal) -> RepositoryAccess:
@@ -66,7 +67,10 @@ def open_here(location: str, options: RepositoryOptions, terminal: Terminal) -> 
     # Heavy; a wrong option should not wait for it.
     from repositories.engine.process.opening import open_for
 
-    return open_for(access(location, options, terminal))
+    wanted = access(location, options, terminal)
+    repository = open_for(wanted)
+    warn_if_public(wanted.password, terminal)
+    return repository
 
 
 def own_paths(location: str) -> tuple[bytes, ...]:

@@ -4,13 +4,15 @@ Owns both streams for the whole command. Text handed to it is plain: foreign nam
 (repositories.engine.display); nothing here reads markup.
 """
 
+import contextlib
+import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
 import msgspec
 
-from repositories.console.failures import Failure
+from repositories.console.failures import Failure, OutputLostError
 from repositories.console.options import OutputOptions
 from repositories.engine.display import show_text
 from syncova_project import env
@@ -38,7 +40,8 @@ class Terminal:
     def line(self, text: str = "") -> None:
         """Print one line of the result (nothing with --json)."""
         if not self.json:
-            sys.stdout.write(text + "\n")
+            with _output():
+                sys.stdout.write(text + "\n")
 
     def table(self, rows: Iterable[tuple[str, str]]) -> None:
         """Print names and values in two columns."""
@@ -89,16 +92,25 @@ class Terminal:
         self.document({"error": error, **fields})
 
     def flush(self) -> None:
-        """Write out what is buffered; raises BrokenPipeError here rather than at the interpreter's end."""
-        sys.stdout.flush()
-        sys.stderr.flush()
+        """Write out what is buffered.
+
+        Raises BrokenPipeError or OutputLostError here, rather than the interpreter a traceback at its end.
+        """
+        with _output():
+            sys.stdout.flush()
 
     def _paint(self, color: str, text: str) -> str:
         return f"{color}{text}{_PLAIN}" if self.color and self.has_screen else text
 
     def _tell(self, text: str) -> None:
-        sys.stderr.write(text + "\n")
-        sys.stderr.flush()
+        try:
+            sys.stderr.write(text + "\n")
+            sys.stderr.flush()
+        except BrokenPipeError:
+            raise
+        except OSError:
+            # Nobody can be told; the work itself must not fail for that.
+            silence(sys.stderr)
 
 
 def terminal_of(options: OutputOptions) -> Terminal:
@@ -111,10 +123,30 @@ def color_wanted() -> bool:
     return not env.foreign("NO_COLOR")
 
 
+def silence(stream: TextIO) -> None:
+    """Lead a stream that cannot be written nowhere: what it still holds would be tried again at the end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
+@contextlib.contextmanager
+def _output() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputLostError(
+            f"the result cannot be written to standard output: {error.strerror}", hint="check where the output goes"
+        ) from error
+
+
 def _write_bytes(data: bytes) -> None:
-    sys.stdout.flush()
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()
+    with _output():
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
 
 
 def _soften(stream: TextIO) -> None:

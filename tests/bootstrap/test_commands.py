@@ -10,7 +10,7 @@ import pytest
 
 from bootstrap import commands, sandbox
 from bootstrap.failures import BootstrapError
-from tests.bootstrap.trial import SOURCE, Trial
+from tests.bootstrap.trial import SOURCE, Trial, environment
 
 FIXED = "demo up down status logs test lint bench shell manage ctl repo agent migrate check wheels"
 
@@ -49,6 +49,25 @@ def test_an_unknown_command_names_the_nearest(trial: Trial, typed: str, said: st
     assert done.stderr.startswith(f"syncova: unknown command '{typed}'")
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(("redirection", "reason"), [(">/dev/full", "No space left"), (">&-", "Bad file descriptor")])
+def test_output_that_cannot_be_written_is_said_in_one_line(trial: Trial, redirection: str, reason: str) -> None:
+    command = ["sh", "-c", f'exec "$@" {redirection}', "sh", *trial.command("--help")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"syncova: cannot write to standard output: {reason}")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_program_gets_a_stand_in_for_a_closed_stream(installed: Trial) -> None:
+    """The next file that it opens must not become its standard output."""
+    command = ["sh", "-c", 'exec "$@" >&-', "sh", *installed.command("manage")]
+    done = subprocess.run(
+        command, env=environment(installed.wheels, installed.clone, {}), capture_output=True, text=True, check=False
+    )
+    assert "Bad file descriptor" in done.stderr
+    assert "AttributeError" not in done.stderr
 
 
 @pytest.mark.parametrize("arguments", [("--what",), ("wheels",), ("wheels", "a", "b"), ("wheels", "d", "--layer", "x")])

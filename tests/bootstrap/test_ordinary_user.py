@@ -1,5 +1,6 @@
 """The bootstrap as an ordinary user: in a home that only that user may enter, and where nothing may be written."""
 
+import json
 import os
 import shutil
 import tempfile
@@ -57,4 +58,26 @@ def test_no_write_access_is_said_in_one_line(home: Trial) -> None:
     finally:
         home.clone.chmod(0o755)
     assert done.returncode == 1
-    assert done.stderr == f"syncova: cannot write to {home.clone}: Permission denied\n"
+    assert done.stderr == (
+        f"syncova: cannot write to {home.clone}: Permission denied; its .venv is not made yet: "
+        "work in a clone of your own (git clone)\n"
+    )
+
+
+def test_an_environment_of_a_python_that_one_may_not_run_is_named(home: Trial) -> None:
+    """A clone that root has used first, with a Python in root's own home."""
+    home.told("manage", PATH=SYSTEM_PATH)
+    stamp = home.clone / ".venv" / "syncova-stamp.json"
+    content = json.loads(stamp.read_text())
+    content["interpreter"]["path"] = "/nowhere/bin/python3"
+    stamp.write_text(json.dumps(content))
+    (home.clone / ".venv.lock").unlink()
+    home.clone.chmod(0o555)
+    try:
+        done = home.run("manage", PATH=SYSTEM_PATH)
+    finally:
+        home.clone.chmod(0o755)
+    assert done.returncode == 1
+    assert "its .venv was made with /nowhere/bin/python3, which you may not run" in done.stderr
+    assert "a clone of your own" in done.stderr
+    assert done.stderr.count("\n") == 1

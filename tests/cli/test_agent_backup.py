@@ -116,6 +116,9 @@ def test_excludes_from_options_and_files(programs: Programs, tree: Path, tmp_pat
         ("--source", "a\nb"),
         ("--exclude-file", "/nonexistent"),
         ("--parent", "x", "--path", "/"),
+        ("--path", ""),
+        ("--tag", ""),
+        ("--tag", "a\nb"),
     ],
 )
 def test_what_makes_no_sense_ends_with_2(programs: Programs, tree: Path, words: tuple[str, ...]) -> None:
@@ -130,6 +133,44 @@ def test_bad_options_are_told_before_any_password_is_read(programs: Programs, tr
     words = ("-r", "/nowhere", "--path", tree, "--bandwidth", "0")
     ended = programs.agent("backup", *words, "--password-file", "/nonexistent", secret=False)
     assert "bandwidth" in ended.err
+
+
+def test_one_source_written_twice_is_backed_up_once(
+    programs: Programs, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A8: no two backups have one id; the one that is made is restorable by its whole id."""
+    monkeypatch.chdir(tree.parent)
+    words = ("--path", f"{tree}/", "--path", "tree", "--path", f"/{tree}/below/..", "--json")
+    (source,) = programs.back_up(tree, words=words).json["sources"]
+    assert [backup["id"] for backup in backups(programs)] == [source["backup"]["id"]]
+    assert programs.repo("show", programs.repository, source["backup"]["id"]).code == exits.DONE
+
+
+def test_an_emptied_source_needs_a_word(programs: Programs, tree: Path) -> None:
+    """1.19: an unmounted source is no success; the hint names what to do, and doing it works."""
+    programs.back_up(tree)
+    (tree / "scratch.tmp").unlink()
+    (tree / "below" / "file").unlink()
+    (tree / "below").rmdir()
+    refused = programs.back_up(tree)
+    assert refused.code == exits.FAILED
+    assert "--accept-new-root" in refused.err
+    assert programs.back_up(tree, words=("--accept-new-root",)).code == exits.DONE
+    assert programs.back_up(tree).code == exits.DONE
+
+
+def test_rules_that_leave_nothing_are_told_as_such(programs: Programs, tree: Path) -> None:
+    programs.back_up(tree)
+    refused = programs.back_up(tree, words=("--exclude", "*"))
+    assert refused.code == exits.FAILED
+    assert "exclude rules" in refused.err
+    assert "mounted" not in refused.err
+
+
+def test_a_reason_stands_once(programs: Programs, tmp_path: Path) -> None:
+    ended = programs.back_up(tmp_path / "missing")
+    assert ended.err.count("does not exist") == 1
+    assert ended.err.count(str(tmp_path / "missing")) == 1
 
 
 def test_a_path_is_needed(programs: Programs) -> None:
@@ -177,7 +218,9 @@ def test_an_interrupt_ends_the_child_and_leaves_nothing(
         process.send_signal(number)
         out, _ = process.communicate(timeout=60)
         assert process.returncode == code
-    assert json.loads(out)["error"]["code"] == "INTERRUPTED"
+    error = json.loads(out)["error"]
+    assert error["code"] == "INTERRUPTED"
+    assert error["message"].endswith(": 0 of 1 source backed up, and nothing half")
     assert backups(programs) == []
 
 

@@ -1,6 +1,7 @@
 """syncova-agent explain: which rule decides, and why."""
 
 import os
+import socket
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,28 @@ def test_the_last_matching_rule_decides_and_is_named(programs: Programs, tmp_pat
 def test_it_says_so_in_words(programs: Programs, tmp_path: Path) -> None:
     ended = programs.agent("explain", "--path", "x.tmp", "--exclude", "*.tmp", tmp_path, secret=False)
     assert ended.out == "x.tmp is left out: rule 1, *.tmp, matches x.tmp\n"
+
+
+def test_what_is_not_there_and_what_no_backup_keeps(programs: Programs, tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "s"))
+
+    def explain(path: str, *words: str) -> str:
+        return programs.agent("explain", "--path", path, *words, tmp_path, secret=False).out
+
+    (tmp_path / "file").write_text("content")
+    assert explain("file") == "file is backed up: no rule matches it\n"
+    assert explain("s") == "s is left out: a socket holds nothing that a backup could keep\n"
+    assert explain("missing") == "missing does not exist; it would be backed up: no rule matches it\n"
+    ended = programs.agent("explain", "--path", "s", "--json", tmp_path, secret=False)
+    assert (ended.json["excluded"], ended.json["exists"]) == (True, True)
+    missing = programs.agent("explain", "--path", "missing", "--json", tmp_path, secret=False)
+    assert (missing.json["excluded"], missing.json["exists"]) == (False, False)
+
+
+def test_a_path_outside_is_named_as_it_was_typed(programs: Programs) -> None:
+    ended = programs.agent("explain", "--path", "/etc/passwd", "/srv", secret=False)
+    assert ended.err.splitlines()[0] == "error: /etc/passwd lies outside the source /srv"
 
 
 @pytest.mark.parametrize("path", ["\x1b[31m.tmp", "a\nb.tmp", "\u202e.tmp", os.fsdecode(b"\xff.tmp"), "a[/b].tmp"])

@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -77,6 +78,8 @@ def test_the_backup_may_be_named_by_time_source_or_part(programs: Programs, tree
         target.parent.mkdir(exist_ok=True)
         document = programs.agent("restore", "-r", programs.repository, "--target", target, *words, "--json").json
         assert document["backup_id"] == expected["id"], words
+    assert f"of backup {third['short_id']} of two into" in restore(programs, "--backup", "latest").out
+    assert f"backup {third['short_id']} of two, " in programs.repo("ls", programs.repository, "latest").err
     assert restore(programs, "--at", "2001-01-01", "--json").json["error"]["code"] == "BACKUP_NOT_FOUND"
 
 
@@ -175,6 +178,9 @@ def test_an_interrupted_restore_goes_on(programs: Programs, tree: Path, tmp_path
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=60)
         assert process.returncode == exits.INTERRUPTED
-    assert json.loads(out)["error"]["code"] == "INTERRUPTED"
+    error = json.loads(out)["error"]
+    assert error["code"] == "INTERRUPTED"
+    assert re.fullmatch(r"interrupted: the target holds at least \d+ files? of the backup", error["message"])
+    assert "run it again to go on" in error["hint"]
     assert restore(programs, "--backup", "latest").code == exits.DONE
     assert facts(tmp_path / "restored") == facts(tree)

@@ -9,7 +9,7 @@ import pytest
 
 from repositories.console.failures import CommandError, PasswordMissingError, PasswordUnreadableError
 from repositories.console.options import RepositoryOptions
-from repositories.console.passwords import read_password
+from repositories.console.passwords import read_password, warn_if_public
 from repositories.console.terminal import Terminal
 
 ROOT = Path(__file__).parents[2]
@@ -98,8 +98,10 @@ def test_two_ways_at_once_are_refused() -> None:
 
 
 def test_the_empty_password_needs_its_option(capfd: pytest.CaptureFixture[str]) -> None:
-    """A5: no secrecy only when asked for, and never without a warning."""
+    """A5: no secrecy only when asked for; what it opens or makes is what the warning is about, not the option."""
     assert read(insecure_no_password=True) == ""
+    assert capfd.readouterr().err == ""
+    warn_if_public("", Terminal())
     assert "not secret" in capfd.readouterr().err
 
 

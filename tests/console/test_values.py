@@ -66,7 +66,7 @@ def test_a_backup_never_holds_repository_or_own_data(monkeypatch: pytest.MonkeyP
 
 def test_names_stay_bytes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
-    assert absolute(os.fsdecode(b"a\xff\n/../b\xfe")) == bytes(tmp_path) + b"/b\xfe"
+    assert absolute(os.fsdecode(b"a\xff\n/../b\xfe"), "x") == bytes(tmp_path) + b"/b\xfe"
 
 
 def test_rules_of_the_command_line_come_after_those_of_files(tmp_path: Path) -> None:

@@ -42,6 +42,15 @@ def test_an_unheard_of_failure_class_is_unknown() -> None:
     assert failure.failure_class is FailureClass.UNKNOWN
 
 
+def test_an_emptied_source_says_how_to_accept_that() -> None:
+    """E8: the next step of a job, which has no option for it."""
+    error = ErrorInfo(code="SOURCE_EMPTY", message="source /home is empty", hint="an option", failure_class="source")
+    event = SourceFinished(source="k", status="failed", error=error)
+    failure = outcome.source_result(SOURCE, event).failure
+    assert failure is not None
+    assert failure.hint.endswith("--source home --path /home --accept-new-root")
+
+
 def test_only_skipped_objects_count_as_reasons() -> None:
     """A11: the reason comes with the count."""
     problems = (

@@ -15,11 +15,11 @@ from repositories.engine.manifest.entries import Entry, EntryType, unpack_time
 from repositories.engine.manifest.problems import ProblemRecord, Severity
 from repositories.engine.repository import Repository
 
-COMPLETE, PARTIAL = "complete", "partial"
+COMPLETE, PARTIAL, DAMAGED = "complete", "partial", "damaged"
 
 
-def backup_fields(backup: Backup) -> dict[str, Any]:
-    """Return one backup as `list` tells it; sizes in bytes."""
+def backup_fields(backup: Backup, hurt: frozenset[str] = frozenset()) -> dict[str, Any]:
+    """Return one backup as `list` tells it; sizes in bytes. `hurt`: as for `backup_state`."""
     root = backup.root
     source, origin, lineage, figures = root.source, root.origin, root.lineage, root.statistics
     return {
@@ -32,7 +32,7 @@ def backup_fields(backup: Backup) -> dict[str, Any]:
         "time": time_field(backup.received_ns),
         "started_at": time_field(root.started_ns),
         "finished_at": time_field(root.finished_ns),
-        "state": backup_state(backup),
+        "state": backup_state(backup, hurt),
         "mode": show_text(lineage.mode),
         "chain": show_text(lineage.chain),
         "parent": None if lineage.parent is None else show_text(lineage.parent),
@@ -55,16 +55,23 @@ def backup_fields(backup: Backup) -> dict[str, Any]:
     }
 
 
-def backups_document(backups: Sequence[Backup], damaged: Sequence[str]) -> dict[str, Any]:
+def backups_document(
+    backups: Sequence[Backup], damaged: Sequence[str], hurt: frozenset[str] = frozenset()
+) -> dict[str, Any]:
     """Return the object of `list`, oldest first as the repository gives them.
 
-    `damaged` names the manifests that neither copy gives back: backups that are lost.
+    `damaged` names the manifests that neither copy gives back: backups that are lost. `hurt`: as for `backup_state`.
     """
-    return {"backups": [backup_fields(backup) for backup in backups], "damaged_manifests": list(damaged)}
+    return {"backups": [backup_fields(backup, hurt) for backup in backups], "damaged_manifests": list(damaged)}
 
 
-def backup_state(backup: Backup) -> str:
-    """Return `complete`, or `partial` when something that should be in is not."""
+def backup_state(backup: Backup, hurt: frozenset[str] = frozenset()) -> str:
+    """Return `complete`, `partial` when something that should be in is not, or `damaged`.
+
+    `hurt` are the manifests of which the last check could not have restored everything.
+    """
+    if backup.manifest_id in hurt:
+        return DAMAGED
     return PARTIAL if backup.root.statistics.skipped else COMPLETE
 
 
@@ -101,7 +108,7 @@ def problem_fields(problem: ProblemRecord) -> dict[str, Any]:
     return {
         "severity": severities.get(problem.severity, "unknown"),
         "kind": show_text(problem.kind),
-        **path_fields(problem.path),
+        **path_fields(problem.path or b"."),
         "detail": show_text(problem.detail),
     }
 
@@ -125,7 +132,8 @@ def repository_fields(repository: Repository) -> dict[str, Any]:
         "writable": not repository.unknown_write_features,
         "padding": keyring.record.padding,
         "keyring_generation": keyring.generation,
-        "keys": [_slot_fields(slot) for slot in slots],
+        # Their objects' names are random: sorted, so that two calls tell the same.
+        "keys": sorted(map(_slot_fields, slots), key=lambda key: (key["created_at"], key["role"], key["label"])),
         "damaged_keys": damaged,
         "backups": len(backups),
         "damaged_manifests": repository.damaged_manifests(),

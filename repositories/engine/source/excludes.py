@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import pathspec
 from pathspec.patterns.gitignore.base import GitIgnorePatternError
 
+from repositories.engine.display import show_path, show_text
 from repositories.engine.errors import ConfigurationError
 
 # The group by which the library marks that a rule matched a directory above the path, not the path itself.
@@ -97,7 +98,7 @@ def _compile(number: int, text: str) -> _Rule | None:
         spec = pathspec.GitIgnoreSpec.from_lines([text + "*/" if text.endswith("/**/") else text])
     except GitIgnorePatternError as error:
         raise ConfigurationError(
-            f"exclude rule {number} is not a gitignore pattern: {text!r}", hint="correct it or leave it out"
+            f"exclude rule {number} is not a gitignore pattern: {show_text(text)}", hint="correct it or leave it out"
         ) from error
     for pattern in spec.patterns:
         if pattern.include is not None and isinstance(pattern, pathspec.RegexPattern) and pattern.regex is not None:
@@ -133,7 +134,9 @@ def explain(root: bytes, path: bytes, patterns: Sequence[str]) -> Explanation:
     full = path if path.startswith(b"/") else os.path.join(root, path)
     relative = os.path.relpath(os.path.normpath(full), os.path.normpath(root))
     if relative == b".." or relative.startswith(b"../"):
-        raise ConfigurationError(f"{path!r} lies outside the source {root!r}", hint="give a path below the source")
+        raise ConfigurationError(
+            f"{show_path(path)} lies outside the source {show_path(root)}", hint="give a path below the source"
+        )
     if relative == b".":
         return Explanation(b"")
     is_directory = path.endswith(b"/") or (os.path.isdir(full) and not os.path.islink(full))

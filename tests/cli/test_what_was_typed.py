@@ -1,0 +1,67 @@
+"""What is typed by mistake: an unset variable is no path, and a removed working directory is no defect."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from repositories.console import exits
+from tests.cli.programs import Programs
+from tests.cli.test_agent_backup import ROOT
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("backup", "--path", ""),
+        ("restore", "--backup", "latest", "--target", ""),
+        ("restore", "--backup", "latest", "--target", "restored", "--path", ""),
+    ],
+)
+def test_an_empty_path_is_not_the_working_directory(
+    programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "file").write_text("content")
+    (tmp_path / "here").mkdir()
+    programs.back_up(tmp_path / "tree")
+    monkeypatch.chdir(tmp_path / "here")
+    verb, *rest = words
+    ended = programs.agent(verb, "-r", programs.repository, *rest)
+    assert (ended.code, ended.err.splitlines()[0].endswith(" is empty")) == (exits.USAGE, True)
+    assert os.listdir() == []
+    assert len(programs.repo("list", programs.repository, "--json").json["backups"]) == 1
+
+
+@pytest.mark.parametrize("words", [("--path", "", "/"), ("--path", "x", "")])
+def test_explain_takes_no_empty_path_either(programs: Programs, words: tuple[str, ...]) -> None:
+    assert "is empty" in programs.agent("explain", *words, secret=False).err
+
+
+@pytest.mark.parametrize("words", [("agents.runtime", "backup", "--path", "x"), ("repositories.cli", "list")])
+def test_a_removed_working_directory_is_named(programs: Programs, tmp_path: Path, words: tuple[str, ...]) -> None:
+    (tmp_path / "gone").mkdir()
+    program, *rest = words
+    command = [sys.executable, "-P", "-m", program, *rest, "-r", "repo", "--password-file", programs.password_file]
+    done = subprocess.run(
+        ["sh", "-c", 'rmdir "$0" && exec "$@"', str(tmp_path / "gone"), *map(str, command)],
+        cwd=tmp_path / "gone",
+        env={"PATH": os.defpath, "PYTHONPATH": str(ROOT), "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == exits.USAGE
+    assert "the working directory has been removed" in done.stderr
+
+
+def test_a_removed_working_directory_does_not_matter_to_absolute_paths(
+    programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert programs.back_up(tmp_path / "tree").code == exits.DONE
