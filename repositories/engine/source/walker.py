@@ -80,6 +80,7 @@ class Walker:
         self._rules = rules
         self.report = report
         self._descent = Descent(root.descriptor)
+        self._mounted: dict[bytes, int] = {}
 
     @property
     def is_directory(self) -> bool:
@@ -171,6 +172,7 @@ class Walker:
         if self._rules.file_systems.is_pseudo(device):
             self.report(ProblemKind.PSEUDO_FILE_SYSTEM, directory.join(name), "")
             return False
+        self._mounted[directory.join(name)] = device
         return True
 
     def _open_first(self) -> Directory:
@@ -193,6 +195,11 @@ class Walker:
             self.failed(error, path)
             return None
         identity = self._descent.identity
+        if self._mounted and self._mounted.pop(path, identity[0]) != identity[0]:
+            # What is there now is the empty place where it was mounted.
+            self._descent.up()
+            self.report(ProblemKind.TYPE_CHANGED, path, "its file system was unmounted")
+            return None
         if identity in self._rules.own:
             self._descent.up()
             self.report(ProblemKind.OWN_DATA, path, "Syncova's own data")

@@ -1,6 +1,5 @@
-"""A source that vanishes, is replaced, unmounted or emptied while it is read is never a backup (2.6, engine.md 3)."""
+"""A source that vanishes, is replaced or emptied while it is read is never a backup (2.6, engine.md 3)."""
 
-import ctypes
 import errno
 import os
 import shutil
@@ -9,40 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from repositories.engine.backup import BackupResult
 from repositories.engine.errors import SourceEmptyError, SourceError, SourceVanishedError
 from repositories.engine.manifest.backups import list_backups
 from repositories.engine.repository import Repository
 from repositories.engine.source.walker import list_names
+from tests.engine.backup.disturbances import AtFirstRead, disturbed, make_tree
 from tests.engine.repositories import back_up_tree, make_repository
-from tests.engine.trees import IS_ROOT, add_socket, pattern
-from tests.engine.users import as_ordinary_user, in_a_child
-
-CLONE_NEW_NAMESPACE, MS_PRIVATE_RECURSIVE, MNT_DETACH = 0x00020000, 0x44000, 2
-
-
-class AtFirstRead:
-    """A bandwidth bucket that does something to the source once, when the first file has been read."""
-
-    def __init__(self, act: Callable[[], object]) -> None:
-        self._act: Callable[[], object] | None = act
-
-    def take(self, count: int) -> None:
-        act, self._act = self._act, None
-        if act is not None:
-            act()
+from tests.engine.trees import add_socket
+from tests.engine.users import as_ordinary_user
 
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     return make_tree(tmp_path / "tree")
-
-
-def make_tree(root: Path) -> Path:
-    (root / "sub").mkdir(parents=True)
-    for name in ("a", "b", "sub/c", "z"):
-        (root / name).write_bytes(pattern(2000, len(name)))
-    return root
 
 
 def empty(root: Path) -> None:
@@ -63,10 +41,6 @@ def remake(root: Path) -> None:
 def become_a_file(root: Path) -> None:
     root.rename(root.with_name("moved"))
     root.write_bytes(b"a file")
-
-
-def disturbed(repository: Repository, tree: Path, act: Callable[[Path], object], **changes: object) -> BackupResult:
-    return back_up_tree(repository, tree, session=None, **changes, read_bucket=AtFirstRead(lambda: act(tree)))
 
 
 @pytest.mark.parametrize(
@@ -261,40 +235,3 @@ class Renumbering:
         real = list(os.stat(path))
         real[1] += 1
         return os.stat_result(real)
-
-
-@pytest.mark.skipif(not IS_ROOT, reason="only root may mount")
-@pytest.mark.parametrize(
-    ("below", "said"), [("", "was replaced while it was read"), ("below", "vanished while it was read")]
-)
-def test_a_file_system_unmounted_while_it_is_read(below: str, said: str, tmp_path: Path) -> None:
-    """A lazy unmount lets the walk go on in what nobody can reach any more; the path leads to the mount point."""
-    (tmp_path / "mounted").mkdir()
-
-    def run() -> str:
-        if not mount_in_a_namespace_of_its_own(tmp_path / "mounted"):
-            return "not allowed"
-        source = tmp_path / "mounted" / below
-        make_tree(source)
-        repository = make_repository()
-        with pytest.raises(SourceVanishedError) as caught:
-            disturbed(repository, source, lambda _: LIBC.umount2(os.fsencode(tmp_path / "mounted"), MNT_DETACH))
-        assert list_backups(repository) == []
-        return caught.value.message
-
-    told = in_a_child(run)
-    if told == "not allowed":
-        pytest.skip("this root may not mount")
-    assert said in told
-
-
-LIBC = ctypes.CDLL(None, use_errno=True)
-
-
-def mount_in_a_namespace_of_its_own(path: Path) -> bool:
-    codes = (
-        LIBC.unshare(CLONE_NEW_NAMESPACE),
-        LIBC.mount(b"none", b"/", None, MS_PRIVATE_RECURSIVE, None),
-        LIBC.mount(b"none", os.fsencode(path), b"tmpfs", 0, None),
-    )
-    return codes == (0, 0, 0)

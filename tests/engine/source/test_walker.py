@@ -165,15 +165,16 @@ class FakeMounts(FileSystems):
 def test_other_file_systems_stay_as_empty_directories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mount" / "below").mkdir(parents=True)
     (tmp_path / "z").write_bytes(b"")
-    real = os.stat
+    real_stat, real_fstat = os.stat, os.fstat
+    inode = real_stat(tmp_path / "mount").st_ino
 
-    def elsewhere(name: Any, **options: Any) -> os.stat_result:
-        status = real(name, **options)
-        if name == b"mount":
+    def moved(status: os.stat_result) -> os.stat_result:
+        if status.st_ino == inode:
             return os.stat_result([*status[:2], status.st_dev + 1, *status[3:]])
         return status
 
-    monkeypatch.setattr("repositories.engine.source.walker.os.stat", elsewhere)
+    monkeypatch.setattr("repositories.engine.source.walker.os.stat", lambda *a, **k: moved(real_stat(*a, **k)))
+    monkeypatch.setattr("repositories.engine.source.descent.os.fstat", lambda descriptor: moved(real_fstat(descriptor)))
     found, problems = walk(tmp_path, one_file_system=True)
     assert paths(found) == [b"mount", b"z"]
     assert problems == [(ProblemKind.OTHER_FILE_SYSTEM, b"mount")]
