@@ -59,5 +59,8 @@ def _print(terminal: Terminal, report: dict[str, Any]) -> None:
     terminal.line(
         f"{verdict} in {show_count(report['backups'], 'backup')} and {show_count(report['packs'], 'pack')}; {depth}"
     )
-    if report["remembered"] and not report["ok"]:
-        terminal.note("The damage is remembered: the next backup that still has these contents stores them again.")
+    if report["replaced_packs"]:
+        held = show_count(report["replaced_packs"], "damaged pack")
+        terminal.note(f"{held} not counted: other packs hold all of the content")
+    if report["hint"]:
+        terminal.note(f"Next: {report['hint']}")

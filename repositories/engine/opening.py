@@ -36,6 +36,7 @@ from repositories.engine.objects.pairs import list_names, read_either
 from repositories.engine.objects.store import ObjectStore
 from repositories.engine.storage.base import Storage
 
+_FROM_A_COPY = "bring it back from a copy of the repository: without it no password opens anything"
 _DAMAGED = (ObjectMissingError, IntegrityError, UnsupportedFormatError)
 
 
@@ -57,7 +58,7 @@ def unlock(storage: Storage, secret: bytes, randomness: Randomness) -> OpenedRep
     names = list(list_names(storage, ObjectKind.CONFIG))
     if not names:
         raise RepositoryNotFoundError(
-            "there is no repository at this location",
+            f"there is no repository at {storage.place or 'this location'}",
             hint="check the path and the mount; syncova-repo create makes one",
         )
     opened: list[OpenedRepository] = []
@@ -66,7 +67,8 @@ def unlock(storage: Storage, secret: bytes, randomness: Randomness) -> OpenedRep
         try:
             opened.append(_unlock_config(storage, name, secret, randomness))
         except (WrongKeyError, *_DAMAGED) as error:
-            failure = failure or error
+            # A creator that died in a race has left no slot perhaps: what the true one says is more to the point.
+            failure = error if isinstance(error, WrongKeyError) else failure or error
     if not opened:
         raise failure or WrongKeyError("no key slot opens", hint="check the password")
     return opened[0] if len(opened) == 1 else _really_made(opened)
@@ -76,6 +78,8 @@ def _unlock_config(storage: Storage, name: str, secret: bytes, randomness: Rando
     config_bytes, config = read_either(storage, ObjectKind.CONFIG, name, lambda data: (data, parse_config(data)))
     unknown_write_features(config.read_features, config.write_features)
     generation = newest_generation([*list_names(storage, ObjectKind.KEYRING)])
+    if not generation:
+        raise IntegrityError(f"no keyring is left in {_within(storage, 'keyrings')}", hint=_FROM_A_COPY)
     slot, key = _open_slot(storage, config, generation, secret)
     keyring = _open_keyring(storage, config_bytes, config, (generation, key))
     record = keyring.record
@@ -113,6 +117,10 @@ def list_slots(storage: Storage, repository_id: bytes, generation: int) -> tuple
 
 def _open_slot(storage: Storage, config: Config, generation: int, secret: bytes) -> tuple[Slot, bytes]:
     slots, damaged = list_slots(storage, config.repository_id, generation)
+    if not slots:
+        where = _within(storage, f"slots/{generation_group(generation)}")
+        state = f"all {damaged} key slots are damaged" if damaged else "no key slot is left"
+        raise IntegrityError(f"{state} in {where}", hint=_FROM_A_COPY)
     for slot, slot_secret in _attempts(slots, secret):
         try:
             key = slot.open(slot_secret)
@@ -124,7 +132,12 @@ def _open_slot(storage: Storage, config: Config, generation: int, secret: bytes)
     hint = "check the password, or use the recovery code"
     if damaged:
         hint = f"{damaged} key slots are damaged: use another password or the recovery code"
-    raise WrongKeyError("no key slot opens with this password or recovery code", hint=hint)
+    of = f" of {storage.place}" if storage.place else ""
+    raise WrongKeyError(f"no key slot{of} opens with this password or recovery code", hint=hint)
+
+
+def _within(storage: Storage, name: str) -> str:
+    return f"{storage.place}/{name}" if storage.place else name
 
 
 def _attempts(slots: list[Slot], secret: bytes) -> Iterator[tuple[Slot, bytes]]:
@@ -160,7 +173,10 @@ def _open_keyring(storage: Storage, config_bytes: bytes, config: Config, unlocke
             continue
         if record.generation == generation and record.repository_id == config.repository_id:
             return open_keyring(record)
-    raise failure or IntegrityError("the keyring of this repository is missing", hint="restore it from a copy")
+    if failure is not None:
+        raise type(failure)(failure.message, hint=_FROM_A_COPY)
+    where = _within(storage, f"keyrings/{group}")
+    raise IntegrityError(f"the keyring of this repository is missing in {where}", hint=_FROM_A_COPY)
 
 
 def _read_inventory(store: ObjectStore, inventory_id: bytes, expected: bytes) -> dict[tuple[int, bytes], bytes]:

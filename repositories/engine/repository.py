@@ -27,7 +27,7 @@ from repositories.engine.packs.reader import PackReader
 from repositories.engine.reader import ChunkReader
 from repositories.engine.sessions.options import WriteOptions
 from repositories.engine.sessions.read import ReadSession
-from repositories.engine.sessions.views import read_damage, read_newest_sweep
+from repositories.engine.sessions.views import read_damage, read_hurt, read_newest_sweep
 from repositories.engine.sessions.write import WriteSession as StoreWriteSession
 from repositories.engine.storage.base import Storage, StoredObject
 
@@ -114,6 +114,10 @@ class Repository:
     def damaged_manifests(self) -> list[str]:
         """Return the names of manifests that the last `backups` could not read in either copy."""
         return [object_name(ObjectKind.MANIFEST, manifest_id) for manifest_id in self._damaged]
+
+    def hurt_manifests(self) -> frozenset[str]:
+        """Return the manifests (ids as hex) of which the last check could not have restored everything."""
+        return frozenset(manifest_id.hex() for manifest_id in read_hurt(self.store))
 
     def checkpoints(self) -> list[StoredManifest]:
         """Return the checkpoints of unfinished backups that count (fence rule), oldest first."""

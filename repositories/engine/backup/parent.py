@@ -119,6 +119,6 @@ class ParentCursor:
             self._current = next(self._listings, None)
         except (IntegrityError, ObjectMissingError) as error:
             self._listings = None
-            self._gave_up(error.message)
+            self._gave_up(f"the previous backup cannot be read, so that all files were read again: {error.message}")
         if self._current is not None:
             self._key = directory_key(self._current.directory)

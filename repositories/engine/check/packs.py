@@ -35,7 +35,7 @@ class PackResult:
     failure: str | None
 
 
-def check_sizes(repository: Repository, packs: Iterable[PackRecord], findings: Findings) -> list[PackResult]:
+def check_sizes(repository: Repository, packs: Iterable[PackRecord]) -> list[PackResult]:
     """Compare the medium's packs with the index; return those that are missing or cut, with all their chunks as bad."""
     sizes = pack_sizes(repository.storage)
     wrong: list[PackResult] = []
@@ -44,9 +44,24 @@ def check_sizes(repository: Repository, packs: Iterable[PackRecord], findings: F
         if size == pack.length:
             continue
         failure = _MISSING if size is None else f"it has {size} bytes; the index says {pack.length}"
-        findings.add("pack", object_name(ObjectKind.PACK, pack.pack_id), failure)
         wrong.append(PackResult(pack, 0, tuple(ids_of(pack)), failure))
     return wrong
+
+
+def report_packs(results: Iterable[PackResult], lost: frozenset[bytes], findings: Findings) -> int:
+    """Report the packs that something is wrong with; return how many hold nothing that is lost for it.
+
+    Those were stored again by a later backup: nothing needs them, and only a prune can take them out of the index.
+    """
+    replaced = 0
+    for result in results:
+        if result.failure is None:
+            continue
+        if result.bad and lost.isdisjoint(result.bad):
+            replaced += 1
+        else:
+            findings.add("pack", object_name(ObjectKind.PACK, result.pack.pack_id), result.failure)
+    return replaced
 
 
 def unreferenced(repository: Repository, known: Iterable[bytes]) -> int:

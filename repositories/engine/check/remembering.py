@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from repositories.engine.check.packs import PackResult, ids_of
 from repositories.engine.errors import StorageFullError, StorageReadOnlyError
 from repositories.engine.format.kinds import ObjectKind
-from repositories.engine.format.records import decode, encode
+from repositories.engine.format.records import encode
 from repositories.engine.format.verification import CheckedRecord, DamageRecord
-from repositories.engine.objects.store import ObjectStore, steadily
-from repositories.engine.sessions.fences import join_ids, split_ids
-from repositories.engine.sessions.views import read_damage
+from repositories.engine.objects.store import ObjectStore
+from repositories.engine.sessions.fences import join_ids
+from repositories.engine.sessions.views import read_damage, read_hurt
 
 
 def remember(store: ObjectStore, results: Sequence[PackResult], hurt: Iterable[str], now_ns: int) -> bool:
@@ -27,14 +27,6 @@ def remember(store: ObjectStore, results: Sequence[PackResult], hurt: Iterable[s
     except (StorageReadOnlyError, StorageFullError):
         return False
     return True
-
-
-def read_hurt(store: ObjectStore) -> frozenset[bytes]:
-    """Return the ids of the manifests that the last check could not have restored whole."""
-    listed = steadily(lambda: store.read_whole(ObjectKind.VERIFIED, {}, lambda payload: decode(payload, CheckedRecord)))
-    told = [record for record in listed.found.values() if record.hurt is not None]
-    newest = max(told, key=lambda record: record.checked_ns, default=None)
-    return split_ids(newest.hurt) if newest is not None and newest.hurt is not None else frozenset()
 
 
 def _remember_damage(store: ObjectStore, results: Sequence[PackResult], now_ns: int) -> None:

@@ -43,6 +43,8 @@ class HurtBackup:
 class CheckReport:
     """The result. `problems` are the first 1,000 of `problem_count`; `unreferenced_packs` are no problem.
 
+    Nor are `replaced_packs`: missing or damaged, but all that they held lies in other packs, too.
+
     `remembered`: results were written into the repository, so that damaged chunks are stored again by the next
     backup that still has them.
     """
@@ -54,6 +56,7 @@ class CheckReport:
     chunks_read: int
     bytes_read: int
     unreferenced_packs: int
+    replaced_packs: int
     problem_count: int
     remembered: bool
     problems: list[CheckProblem] = field(default_factory=list)
@@ -95,7 +98,7 @@ class HurtPaths:
         """Take `count` hurt objects, of which `path` is the first."""
         self.count += count
         if len(self.paths) < PATHS_LISTED:
-            self.paths.append(show_path(path))
+            self.paths.append(show_path(path or b"."))
 
 
 Beat = Callable[[], None]

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from repositories.engine.backup.options import Hooks
 from repositories.engine.check.copies import Suspects, check_copies, confirm_suspects
 from repositories.engine.check.links import check_links
-from repositories.engine.check.packs import PackResult, check_sizes, ids_of, read_packs, unreferenced
+from repositories.engine.check.packs import PackResult, check_sizes, ids_of, read_packs, report_packs, unreferenced
 from repositories.engine.check.references import ReferenceCheck
 from repositories.engine.check.remembering import remember
 from repositories.engine.check.report import CheckReport, CheckRequest, Findings, HurtBackup
@@ -64,8 +64,10 @@ def _check(repository: Repository, request: CheckRequest, hooks: Hooks) -> Check
     check_links(repository, backups, findings)
     reader = repository.reader()
     packs = reader.index.packs()
-    results = _check_packs(repository, packs, request, findings, pulse)
-    references = ReferenceCheck(reader, _lost_chunks(packs, results), pulse)
+    results = _check_packs(repository, packs, request, pulse)
+    lost = _lost_chunks(packs, results)
+    replaced = report_packs(results, lost, findings)
+    references = ReferenceCheck(reader, lost, pulse)
     pulse.phase = "checking backups"
     hurt = {
         backup.manifest_id: each
@@ -81,6 +83,7 @@ def _check(repository: Repository, request: CheckRequest, hooks: Hooks) -> Check
         chunks_read=sum(result.chunks for result in results),
         bytes_read=pulse.bytes_read,
         unreferenced_packs=unreferenced(repository, packs),
+        replaced_packs=replaced,
         problem_count=findings.count,
         remembered=remember(repository.store, results, hurt, hooks.clock.now_ns()),
         problems=findings.problems,
@@ -88,21 +91,16 @@ def _check(repository: Repository, request: CheckRequest, hooks: Hooks) -> Check
     )
 
 
-def _check_packs(
-    repository: Repository, packs: Packs, request: CheckRequest, findings: Findings, pulse: _Pulse
-) -> list[PackResult]:
+def _check_packs(repository: Repository, packs: Packs, request: CheckRequest, pulse: _Pulse) -> list[PackResult]:
     """Return what is known of packs: of all of them when they are read, else of those with a wrong size alone."""
-    wrong = {result.pack.pack_id: result for result in check_sizes(repository, packs.values(), findings)}
     if not request.read_data:
-        return list(wrong.values())
+        return check_sizes(repository, packs.values())
     pulse.phase = "reading packs"
     results: list[PackResult] = []
     for result in read_packs(repository, packs.values(), pulse):
         results.append(result)
         pulse.packs += 1
         pulse.bytes_read += result.pack.length
-        if result.failure is not None and result.pack.pack_id not in wrong:
-            findings.add("pack", object_name(ObjectKind.PACK, result.pack.pack_id), result.failure)
     return results
 
 

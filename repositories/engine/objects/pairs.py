@@ -35,7 +35,10 @@ def put_all(storage: Storage, kind: ObjectKind, name: str, data: bytes, *, overw
 
 
 def read_either(storage: Storage, kind: ObjectKind, name: str, parse: Callable[[bytes], _T]) -> _T:
-    """Return `parse(bytes)` of the first copy that it accepts. Raises what the copies failed with, damage first."""
+    """Return `parse(bytes)` of the first copy that it accepts. Raises what the copies failed with, damage first.
+
+    An error of damage names the object.
+    """
     failure: EngineError | None = None
     for each in names_of(kind, name):
         try:
@@ -45,6 +48,8 @@ def read_either(storage: Storage, kind: ObjectKind, name: str, parse: Callable[[
                 failure = error
     if failure is None:
         raise IntegrityError(f"{name} has no place on the medium", hint="run check")
+    if isinstance(failure, IntegrityError) and name not in failure.message:
+        raise type(failure)(f"{name}: {failure.message}", hint=failure.hint) from failure
     raise failure
 
 

@@ -172,5 +172,5 @@ def _problem(problem: Problem) -> ProblemInfo:
         severity=problem.severity.name.lower(),
         code=str(problem.kind),
         message=show_text(problem.detail),
-        **path_fields(problem.path),
+        **path_fields(problem.path or b"."),
     )

@@ -29,6 +29,20 @@ def check_repository(request: Request, channel: Channel) -> dict[str, Any]:
     return check_fields(check(repository, CheckRequest(read_data=read_data), hooks), read_data=read_data)
 
 
+def _next_step(report: CheckReport) -> str:
+    """Return what to do now; empty when all is well."""
+    kinds = {problem.kind for problem in report.problems}
+    if kinds & {"pack", "chunk"} and not report.remembered:
+        return "check again where the repository can be written to: damage must be remembered to be stored anew"
+    if kinds & {"pack", "chunk"}:
+        return "it is remembered; back up the sources again: what they still have is stored anew; then check again"
+    if "manifest" in kinds:
+        return "bring the lost manifests back from a copy of the repository, then check again"
+    if kinds:
+        return "bring the named objects back from their other copy or from a copy of the repository, then check again"
+    return ""
+
+
 def check_fields(report: CheckReport, *, read_data: bool) -> dict[str, Any]:
     """Return a check's report as JSON values; the lists hold the first problems, the counts all of them."""
     return {
@@ -42,8 +56,10 @@ def check_fields(report: CheckReport, *, read_data: bool) -> dict[str, Any]:
         "chunks_read": report.chunks_read,
         "bytes_read": report.bytes_read,
         "unreferenced_packs": report.unreferenced_packs,
+        "replaced_packs": report.replaced_packs,
         "remembered": report.remembered,
         "problem_count": report.problem_count,
+        "hint": _next_step(report),
         "problems": [
             {"kind": problem.kind, "object": show_text(problem.object), "message": show_text(problem.message)}
             for problem in report.problems

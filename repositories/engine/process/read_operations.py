@@ -18,4 +18,4 @@ def tell_backups(request: Request, channel: Channel) -> dict[str, Any]:
     """List the backups, oldest first."""
     repository = introduce(request, channel)
     backups = list_backups(repository)
-    return backups_document(backups, repository.damaged_manifests())
+    return backups_document(backups, repository.damaged_manifests(), repository.hurt_manifests())

@@ -8,8 +8,8 @@ from typing import Any
 
 from repositories.engine.backup.options import Hooks
 from repositories.engine.clock import SYSTEM_CLOCK
-from repositories.engine.display import path_fields, show_text, time_field
-from repositories.engine.errors import ConfigurationError
+from repositories.engine.display import path_fields, show_count, show_text, time_field
+from repositories.engine.errors import BackupNotFoundError, ConfigurationError, IntegrityError
 from repositories.engine.manifest.backups import Backup, find_backup
 from repositories.engine.process.channel import Channel
 from repositories.engine.process.introduction import introduce
@@ -17,6 +17,7 @@ from repositories.engine.process.paths import inner_path
 from repositories.engine.process.protocol import Log, Request, RestoreOrder
 from repositories.engine.process.reports import bucket_of, progress_event
 from repositories.engine.progress import Progress, ProgressGate
+from repositories.engine.repository import Repository
 from repositories.engine.restore import Overwrite, RestoreRequest, RestoreResult, restore
 from repositories.engine.storage.locations import directories_of
 
@@ -31,7 +32,7 @@ def restore_backup(request: Request, channel: Channel) -> dict[str, Any]:
     overwrite = _overwrite(order)
     bucket = bucket_of(request, channel)
     repository = introduce(request, channel)
-    backup = find_backup(repository, order.backup, order.source, at_ns=order.at_ns)
+    backup = _find(repository, order)
     for name in repository.damaged_manifests():
         # The newest that is left may not be the newest that there was.
         channel.send(Log(level="warning", message=f"{name} is damaged in both copies: that backup is lost"))
@@ -43,6 +44,21 @@ def restore_backup(request: Request, channel: Channel) -> dict[str, Any]:
     hooks = Hooks(report=ProgressGate(report, SYSTEM_CLOCK.monotonic), cancelled=channel.cancelled, read_bucket=bucket)
     wanted = RestoreRequest(order.target, paths, overwrite, order.verify, directories_of(repository.storage))
     return restore_fields(backup, order.target, restore(repository, backup, wanted, hooks))
+
+
+def _find(repository: Repository, order: RestoreOrder) -> Backup:
+    """Return the wanted backup. Raises BackupNotFoundError, or IntegrityError when it may be a damaged one."""
+    try:
+        return find_backup(repository, order.backup, order.source, at_ns=order.at_ns)
+    except BackupNotFoundError as error:
+        damaged = repository.damaged_manifests()
+        if not damaged:
+            raise
+        raise IntegrityError(
+            f"{error.message}; {show_count(len(damaged), 'manifest')} cannot be read in either copy, "
+            f"the first is {damaged[0]}",
+            hint="run check; bring the manifest back from a copy of the repository",
+        ) from error
 
 
 def restore_fields(backup: Backup, target: bytes, result: RestoreResult) -> dict[str, Any]:

@@ -3,6 +3,8 @@
 Owns how often the caller's hooks are asked.
 """
 
+import threading
+
 from repositories.engine.backup.options import Hooks
 from repositories.engine.errors import OperationCancelledError
 from repositories.engine.progress import Progress
@@ -18,6 +20,8 @@ class RestorePulse:
         self._hooks = hooks
         self._tally = tally
         self._next = 0.0
+        self._lock = threading.Lock()
+        self._written = 0
         self.phase = "restoring"
         self.current = b""
 
@@ -30,6 +34,8 @@ class RestorePulse:
         """Called before content is written, by any thread; waits for the bandwidth limit."""
         if self._hooks.read_bucket is not None:
             self._hooks.read_bucket.take(count)
+        with self._lock:
+            self._written += count
         self.beat()
 
     def beat(self) -> None:
@@ -45,4 +51,4 @@ class RestorePulse:
     def report(self) -> None:
         """Report progress now."""
         tally = self._tally
-        self._hooks.report(Progress(self.phase, tally.files, tally.bytes_written, 0, self.current))
+        self._hooks.report(Progress(self.phase, tally.files, self._written, 0, self.current))

@@ -3,6 +3,7 @@
 Owns the order, the read session that keeps a prune away, and the target's own attributes.
 """
 
+import contextlib
 import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
@@ -10,6 +11,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from repositories.engine.backup.options import Hooks
+from repositories.engine.display import show_count, show_path
+from repositories.engine.errors import RestoreTargetError
 from repositories.engine.ids import ChunkKind
 from repositories.engine.manifest.backups import Backup
 from repositories.engine.manifest.entry_reader import Lost
@@ -99,7 +102,8 @@ def _run(job: _Restore, repository: RestorableRepository) -> None:
     try:
         if fresh and not is_unfinished(os.fstat(root)):
             job.tally.unmarked.add(b"")
-        second = _both_passes(job, root)
+        with _naming_target(job):
+            second = _both_passes(job, root)
         if job.request.verify:
             job.pulse.phase = "verifying"
             tree = TargetTree(os.dup(root))
@@ -110,6 +114,17 @@ def _run(job: _Restore, repository: RestorableRepository) -> None:
         _finish_target(job, second, root)
     finally:
         os.close(root)
+
+
+@contextlib.contextmanager
+def _naming_target(job: _Restore) -> Iterator[None]:
+    """Say which target takes no more, and how far the restore came."""
+    try:
+        yield
+    except RestoreTargetError as error:
+        done = show_count(job.tally.files, "file")
+        target = show_path(job.request.target)
+        raise RestoreTargetError(f"target {target} {error.message}; {done} restored so far", hint=error.hint) from error
 
 
 def _both_passes(job: _Restore, root: int) -> SecondPass:

@@ -28,11 +28,6 @@ class Tally:
         self.unmarked: set[bytes] = set()
 
     @property
-    def bytes_written(self) -> int:
-        """Content written so far."""
-        return self._counts["bytes"]
-
-    @property
     def files(self) -> int:
         """Files restored so far."""
         return self._restored[EntryType.FILE]

@@ -172,10 +172,10 @@ def room_for(directory: int, name: bytes, status: os.stat_result) -> bool:
 
 
 def raise_if_fatal(error: OSError) -> None:
-    """Raise RestoreTargetError when going on with other files makes no sense."""
+    """Raise RestoreTargetError when going on with other files makes no sense; its message lacks the target's name."""
     if error.errno in _FATAL:
         raise RestoreTargetError(
-            f"the target takes no more: {error.strerror}", hint="make room or repair it, then run the restore again"
+            f"takes no more: {error.strerror}", hint="make room or repair it, then run the restore again"
         ) from error
 
 

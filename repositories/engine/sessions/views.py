@@ -1,4 +1,4 @@
-"""Reading marks, sweeps and damage from the medium into views.
+"""Reading marks, sweeps, damage and the results of checks from the medium into views.
 
 Owns the listing; the rules are in fences.py.
 """
@@ -6,7 +6,7 @@ Owns the listing; the rules are in fences.py.
 from repositories.engine.format.collection import MarkRecord, SweepRecord
 from repositories.engine.format.kinds import ObjectKind
 from repositories.engine.format.records import decode
-from repositories.engine.format.verification import DamageRecord
+from repositories.engine.format.verification import CheckedRecord, DamageRecord
 from repositories.engine.ids import CHUNK_ID_LENGTH
 from repositories.engine.objects.store import ObjectStore, steadily
 from repositories.engine.sessions.fences import MarksView, SweepView, split_ids
@@ -59,3 +59,10 @@ def read_damage(store: ObjectStore) -> dict[bytes, frozenset[bytes]]:
         whole = not named or (known is not None and not known)
         damage[record.pack_id] = frozenset() if whole else named | (known or frozenset())
     return damage
+
+
+def read_hurt(store: ObjectStore) -> frozenset[bytes]:
+    """Return the ids of the manifests of which the last check could not have restored everything."""
+    listed = steadily(lambda: store.read_whole(ObjectKind.VERIFIED, {}, lambda payload: decode(payload, CheckedRecord)))
+    told = [(record.checked_ns, record.hurt) for record in listed.found.values() if record.hurt is not None]
+    return split_ids(max(told)[1]) if told else frozenset()

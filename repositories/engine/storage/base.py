@@ -75,6 +75,11 @@ class Storage(abc.ABC):
     def delete(self, name: str) -> None:
         """Remove an object. Raises ObjectMissingError."""
 
+    @property
+    def place(self) -> str:
+        """Return where the medium is, as people are told it; empty where it has no name."""
+        return ""
+
     def free_space(self) -> int | None:
         """Return the free bytes of the medium, or None where nobody knows."""
         return None

@@ -12,7 +12,15 @@ import stat
 import threading
 from collections.abc import Callable, Iterator
 
-from repositories.engine.errors import ObjectExistsError, ObjectMissingError, RepositoryExistsError
+from repositories.engine.display import show_path
+from repositories.engine.errors import (
+    ConfigurationError,
+    ObjectExistsError,
+    ObjectMissingError,
+    RepositoryError,
+    RepositoryExistsError,
+)
+from repositories.engine.format.kinds import DIRECTORIES
 from repositories.engine.storage.base import Storage, StoredObject, validate_name, validate_prefix
 from repositories.engine.storage.medium import medium_errors
 from repositories.engine.storage.scratch import ScratchDirectory
@@ -32,13 +40,21 @@ class LocalStorage(Storage):
         self._scratch = ScratchDirectory(self._full(_SCRATCH))
         self._lock = threading.Lock()
 
+    @property
+    def place(self) -> str:
+        """Return the directory, shown safely."""
+        return show_path(os.fsencode(self.path))
+
     def prepare(self) -> None:
         """Make the directory (0700) if it is missing; refuse one that holds anything but a creation that died."""
-        with medium_errors(self.path):
-            try:
-                os.makedirs(self.path, mode=0o700)
-            except FileExistsError:
-                self._require_empty_directory()
+        try:
+            os.makedirs(self.path, mode=0o700)
+        except FileExistsError:
+            self._require_empty_directory()
+        except OSError as error:
+            raise RepositoryError(
+                f"{self.place} cannot be made: {error.strerror}", hint="choose a directory that you may write to"
+            ) from error
 
     def put(self, name: str, data: bytes | memoryview, *, overwrite: bool = False) -> None:
         """Store an object; durable when it returns."""
@@ -46,14 +62,14 @@ class LocalStorage(Storage):
         def write(descriptor: int) -> None:
             _write_all(descriptor, memoryview(data))
 
-        with medium_errors(name, writing=True):
+        with self._errors(name, writing=True):
             self._refuse_existing(name, overwrite=overwrite)
             path = self._new_scratch_file(write)
             self._settle(path, name)
 
     def put_file(self, name: str, path: str) -> None:
         """Move (same file system) or copy the file into place; durable when it returns."""
-        with medium_errors(name, writing=True):
+        with self._errors(name, writing=True):
             self._refuse_existing(name, overwrite=False)
             if os.path.dirname(os.path.abspath(path)) == self._scratch.path:
                 with open(path, "rb") as file:
@@ -67,7 +83,7 @@ class LocalStorage(Storage):
 
     def get(self, name: str, offset: int = 0, length: int | None = None) -> bytes:
         """Return a part of an object, read with pread until it is complete or the file ends."""
-        with medium_errors(name):
+        with self._errors(name):
             descriptor = os.open(self._full(validate_name(name)), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
             try:
                 wanted = os.fstat(descriptor).st_size - offset if length is None else length
@@ -77,7 +93,7 @@ class LocalStorage(Storage):
 
     def size(self, name: str) -> int:
         """Return the object's size."""
-        with medium_errors(name):
+        with self._errors(name):
             found = os.lstat(self._full(validate_name(name)))
         if not stat.S_ISREG(found.st_mode):
             raise ObjectMissingError(f"{name} is not a file", hint="run check")
@@ -89,14 +105,14 @@ class LocalStorage(Storage):
         pending = [prefix]
         while pending:
             directory = pending.pop()
-            with medium_errors(directory or self.path):
+            with self._errors(directory):
                 found, deeper = _scan(self.path, directory)
             pending.extend(deeper)
             yield from found
 
     def delete(self, name: str) -> None:
         """Remove an object."""
-        with medium_errors(name):
+        with self._errors(name):
             os.unlink(self._full(validate_name(name)))
 
     def free_space(self) -> int | None:
@@ -109,19 +125,31 @@ class LocalStorage(Storage):
 
     def scratch_directory(self) -> str | None:
         """Return the directory whose files put_file moves instead of copying."""
-        with medium_errors(_SCRATCH, writing=True):
+        with self._errors(_SCRATCH, writing=True):
             return self._require_scratch()
 
     def _full(self, name: str) -> str:
         return os.path.join(self.path, name)
 
+    def _errors(self, name: str, *, writing: bool = False) -> contextlib.AbstractContextManager[None]:
+        return medium_errors(name, place=self.place, writing=writing)
+
     def _require_empty_directory(self) -> None:
-        if os.path.isdir(self.path) and _LEFT_BY_CREATION.issuperset(os.listdir(self.path)):
-            return
-        raise RepositoryExistsError(
-            f"{self.path} holds files already",
-            hint="choose a new or empty directory; an existing repository is used, not created again",
-        )
+        if not os.path.isdir(self.path):
+            raise ConfigurationError(f"{self.place} is not a directory", hint="choose a new or empty directory")
+        with self._errors(""):
+            free = all(self._is_left_by_creation(name) for name in os.listdir(self.path))
+        if not free:
+            raise RepositoryExistsError(
+                f"{self.place} holds files already",
+                hint="choose a new or empty directory; an existing repository is used, not created again",
+            )
+
+    def _is_left_by_creation(self, name: str) -> bool:
+        """Tell whether a creation that failed or died may have left this: files before the config, else directories."""
+        if name in _LEFT_BY_CREATION:
+            return True
+        return name in DIRECTORIES.values() and not any(files for _, _, files in os.walk(self._full(name)))
 
     def _refuse_existing(self, name: str, *, overwrite: bool) -> None:
         validate_name(name)

@@ -15,17 +15,18 @@ _READ_ONLY = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
 
 
 @contextlib.contextmanager
-def medium_errors(name: str, *, writing: bool = False) -> Iterator[None]:
-    """Turn operating system errors into the storage's error classes.
+def medium_errors(name: str, *, place: str = "", writing: bool = False) -> Iterator[None]:
+    """Turn operating system errors into the storage's error classes, for the object `name` of the medium at `place`.
 
     A missing file is a missing object when reading; when writing it means that the medium itself is gone.
     """
+    shown = f"{place}/{name}" if place and name else place or name
     try:
         yield
     except FileNotFoundError as error:
         if writing:
             raise RepositoryError(
-                f"{name} could not be written: the repository's directory is gone",
+                f"{shown} could not be written: the repository's directory is gone",
                 hint="check the mount, then run again",
             ) from error
         raise ObjectMissingError(f"{name} is not in the repository", hint="run check") from error
@@ -33,10 +34,10 @@ def medium_errors(name: str, *, writing: bool = False) -> Iterator[None]:
         reason = os.strerror(error.errno) if error.errno else str(error)
         if error.errno in _FULL:
             raise StorageFullError(
-                f"{name} could not be written: {reason}", hint="make room on the medium, then run again"
+                f"{shown} could not be written: {reason}", hint="make room on the medium, then run again"
             ) from error
         if error.errno in _READ_ONLY:
             raise StorageReadOnlyError(
-                f"{name}: {reason}", hint="check the mount and the permissions of the repository directory"
+                f"{shown}: {reason}", hint="check the mount and the permissions of the repository directory"
             ) from error
-        raise RepositoryError(f"{name}: {reason}", hint="check the medium, then run again") from error
+        raise RepositoryError(f"{shown}: {reason}", hint="check the medium, then run again") from error

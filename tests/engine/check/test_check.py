@@ -134,4 +134,27 @@ def test_damage_is_remembered_and_healed_by_the_next_backup(storage: MemoryStora
     assert [each for each in storage.objects if each.startswith("damage/")] == damage
     result = back_up_tree(open_repository(storage, PASSWORD), tmp_path / "tree")
     assert result.new_chunks > 0
-    assert run(storage).hurt == []
+    healed = run(storage)
+    assert (healed.hurt, healed.ok, healed.replaced_packs) == ([], True, 1)
+
+
+def test_the_copy_that_is_damaged_is_the_one_that_is_named(storage: MemoryStorage) -> None:
+    for kind in ("config", "slots", "manifests"):
+        name = next(each for each in storage.objects if each.startswith(f"copies/{kind}/"))
+        for victim in (name, name.removeprefix("copies/")):
+            flip(storage, victim, len(storage.objects[victim]) - 1)
+            assert [problem.object for problem in run(storage, read_data=False).problems] == [victim]
+            flip(storage, victim, len(storage.objects[victim]) - 1)
+
+
+def test_the_last_check_tells_which_backups_are_hurt(storage: MemoryStorage, tmp_path: Path) -> None:
+    first, second = (backup.manifest_id for backup in list_backups(open_repository(storage, PASSWORD)))
+    run(storage, read_data=False)
+    assert open_repository(storage, PASSWORD).hurt_manifests() == frozenset()
+    name = packs(storage, open_repository(storage, PASSWORD), 1)[0]
+    whole = storage.objects.pop(name)
+    run(storage, read_data=False)
+    assert open_repository(storage, PASSWORD).hurt_manifests() == {first, second}
+    storage.objects[name] = whole
+    run(storage, read_data=False)
+    assert open_repository(storage, PASSWORD).hurt_manifests() == frozenset()

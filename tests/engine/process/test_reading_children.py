@@ -90,6 +90,36 @@ def test_check_info_list(tmp_path: Path, tree: Path, repository: Repository) -> 
     assert (listed["source"], listed["files"], listed["path"]) == ("tree", 20, str(tree))
 
 
+def test_a_check_gives_the_next_step_and_list_shows_what_it_found(
+    tmp_path: Path, tree: Path, repository: Repository
+) -> None:
+    for pack in (tmp_path / "repo" / "packs").glob("*/*"):
+        pack.unlink()
+    where = access(tmp_path / "repo")
+    checked = result(run(Request(operation="check", repository=where)))
+    assert (checked["exit_code"], checked["remembered"]) == (13, True)
+    assert "back up the sources again" in checked["hint"]
+    (listed,) = result(run(Request(operation="list", repository=where)))["backups"]
+    assert listed["state"] == "damaged"
+    back_up_tree(repository, tree)
+    checked = result(run(Request(operation="check", repository=where)))
+    assert (checked["ok"], checked["replaced_packs"], checked["hint"]) == (True, 2, "")
+    documents = result(run(Request(operation="list", repository=where)))["backups"]
+    assert [each["state"] for each in documents] == ["complete", "complete"], "the first is whole again, too"
+
+
+def test_the_newest_backup_may_be_the_one_that_is_damaged(tmp_path: Path, tree: Path, repository: Repository) -> None:
+    for manifest in (tmp_path / "repo").glob("**/manifests/*"):
+        manifest.chmod(0o600)
+        manifest.write_bytes(b"damaged")
+    told = failure(run(restore_request(tmp_path))).error
+    assert (told.code, "1 manifest cannot be read" in told.message, "manifests/" in told.message) == (
+        "INTEGRITY",
+        True,
+        True,
+    )
+
+
 @pytest.mark.parametrize("operation", ["backup", "restore"])
 def test_an_operation_without_its_order_is_refused(tmp_path: Path, repository: Repository, operation: str) -> None:
     request = Request(operation=operation, repository=access(tmp_path / "repo"))  # type: ignore[arg-type]

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from repositories.engine.errors import (
+    ConfigurationError,
     ObjectMissingError,
     RepositoryError,
     RepositoryExistsError,
@@ -121,7 +122,7 @@ def test_prepare_makes_a_private_directory_and_refuses_foreign_files(tmp_path: P
     with pytest.raises(RepositoryExistsError):
         storage.prepare()
     (tmp_path / "file").write_text("")
-    with pytest.raises(RepositoryExistsError):
+    with pytest.raises(ConfigurationError):
         LocalStorage(str(tmp_path / "file")).prepare()
 
 
