@@ -82,11 +82,22 @@ def _failure(error: Exception, terminal: Terminal) -> Failure:
     if isinstance(error, Abort):
         error = StoppedError("the question was not answered", hint="run it again")
     known = describe(error)
+    if known is None and isinstance(error, OSError):
+        known = _lost_output(terminal)
     if known is not None:
         return known
     if terminal.verbose:
         traceback.print_exc(file=sys.stderr)
     return Failure("INTERNAL", f"{type(error).__name__}: {error}", "run it with -v and report what it prints")
+
+
+def _lost_output(terminal: Terminal) -> Failure | None:
+    # Help is printed by the library, and what it could not write still waits to be written.
+    try:
+        terminal.flush()
+    except OutputLostError as lost:
+        return describe(lost)
+    return None
 
 
 def _usage_hint(error: TyperException) -> str:

@@ -47,6 +47,11 @@ def test_a_result_that_cannot_be_written_is_told(
     assert_told(run(programs, redirection, "repositories.cli", "list", programs.repository, *words), reason)
 
 
+@pytest.mark.parametrize(("redirection", "reason"), WAYS)
+def test_what_the_program_says_of_itself_counts_too(programs: Programs, redirection: str, reason: str) -> None:
+    assert_told(run(programs, redirection, "repositories.cli", "list", "--help"), reason)
+
+
 @pytest.mark.parametrize(("redirection", "reason"), [*WAYS, ("| true", "Broken pipe")])
 def test_a_recovery_code_is_not_lost_without_a_word(programs: Programs, redirection: str, reason: str) -> None:
     """1.15: it is shown once, so that a repository without it must be known for one."""

@@ -16,7 +16,7 @@ from repositories.engine.backup.parent import Lineage, ParentCursor, choose_line
 from repositories.engine.backup.problem_log import ProblemLog
 from repositories.engine.backup.pulse import Pulse
 from repositories.engine.backup.session import BackupSession
-from repositories.engine.display import show_path
+from repositories.engine.display import show_count, show_path
 from repositories.engine.errors import SourceEmptyError, SourceError
 from repositories.engine.ids import ChunkKind
 from repositories.engine.manifest.backups import Backup
@@ -168,8 +168,8 @@ def _refuse_sudden_emptiness(task: _Task, lineage: Lineage, described: _Describe
         return
     if parent.root.statistics.entries > 0:
         raise SourceEmptyError(
-            f"source {show_path(task.source.path)} is empty, but held {parent.root.statistics.entries} entries in "
-            f"backup {parent.short_id}",
+            f"source {show_path(task.source.path)} is empty, but held "
+            f"{show_count(parent.root.statistics.entries, 'entry')} in backup {parent.short_id}",
             hint="is its file system mounted? if it is meant to be empty, accept the new root",
         )
 
