@@ -1,0 +1,84 @@
+"""`manage preview_schedule`: what a schedule comes to, by the calendar alone (B6); no database, no server.
+
+Owns the reading of the command line and the output. Exit 2 and the field's name for what cannot be planned.
+"""
+
+import datetime as dt
+import json
+from argparse import ArgumentParser
+from typing import Any, Final
+
+from django.core.management.base import BaseCommand, CommandError
+
+from jobs import calendar
+
+MOST: Final = 10_000
+
+
+class Command(BaseCommand):
+    """Print the sentence and the next instants of a schedule."""
+
+    help = "Print what a schedule means and when it is due next; needs no server."
+    requires_system_checks = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the schedule and the stretch of time."""
+        parser.add_argument("--schedule", required=True, metavar="JSON", help="as the API takes it")
+        parser.add_argument("--from", dest="start", required=True, metavar="ISO", help="instant with its offset")
+        parser.add_argument("--count", type=int, default=10, metavar="N", help=f"how many instants, 1 to {MOST} (10)")
+        parser.add_argument("--windows", metavar="JSON", help="a list of windows; this version has none, so: []")
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Parse, plan, print."""
+        try:
+            start = _instant(options["start"])
+            count = _count(options["count"])
+            _refuse_windows(options["windows"])
+            plan = calendar.parse(_json("schedule", options["schedule"]), anchor=start)
+            found = calendar.preview(plan, start, count)
+        except calendar.ScheduleInvalidError as error:
+            raise CommandError(error.message, returncode=2) from error
+        description = plan.describe()
+        rows = [_row(one) for one in found]
+        if options["json"]:
+            self.stdout.write(json.dumps({"description": description, "instants": rows}))
+            return
+        self.stdout.write(description)
+        for row in rows:
+            self.stdout.write("  ".join([row["utc"], row["local"], *row["notes"]]))
+
+
+def _row(one: calendar.Occurrence) -> dict[str, Any]:
+    utc = one.instant.astimezone(dt.UTC).isoformat().replace("+00:00", "Z")
+    return {"utc": utc, "local": one.local.isoformat(), "notes": [str(note) for note in one.notes]}
+
+
+def _json(field: str, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise calendar.ScheduleInvalidError(field, "must be JSON.") from None
+
+
+def _instant(text: str) -> dt.datetime:
+    try:
+        moment = dt.datetime.fromisoformat(text)
+        if moment.tzinfo is not None:
+            return moment.astimezone(dt.UTC)
+    except (ValueError, OverflowError):
+        pass
+    raise calendar.ScheduleInvalidError(
+        "from", "must be an instant with its offset, such as 2026-01-31T02:30:00+01:00."
+    )
+
+
+def _count(count: int) -> int:
+    if not 1 <= count <= MOST:
+        raise calendar.ScheduleInvalidError("count", f"must be from 1 to {MOST}, not {count}.")
+    return count
+
+
+def _refuse_windows(text: str | None) -> None:
+    if text is not None and _json("windows", text) != []:
+        raise calendar.ScheduleInvalidError("windows", "must be []: this version has no windows.")
