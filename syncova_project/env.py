@@ -114,7 +114,7 @@ class Environment:
         """Raise when an undeclared SYNCOVA_ name is set: most often a misspelled one."""
         for name, near in self.unknown_names().items():
             hint = f"Did you mean {near}?" if near else "See docs/settings.md for the names."
-            raise ConfigurationError(f"Unknown setting {name} ({self.variables[name].origin}). {hint}", hint=hint)
+            raise ConfigurationError(f"Unknown setting {name} ({self.variables[name].origin}). {hint}")
 
 
 def process_environment() -> Environment:
@@ -239,7 +239,9 @@ def _file_text(name: str, path: str) -> str:
         return content.decode("utf-8").strip("\r\n")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise ConfigurationError(f"{name}: {path} cannot be read: {reason}.") from None
+        raise ConfigurationError(
+            f"{name}: {path} cannot be read: {reason}.", hint="Restore the file from a copy, or name another."
+        ) from None
 
 
 def _absolute(name: str, value: str) -> Path:

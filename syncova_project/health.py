@@ -5,8 +5,11 @@ it but does not make web unready (it answers without).
 """
 
 import logging
+import threading
 from collections.abc import Callable
-from typing import Any
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as NoAnswerError
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
@@ -16,8 +19,15 @@ from kombu.connection import Connection
 
 from syncova_project.rest import safe_only
 
+T = TypeVar("T")
+
 log = logging.getLogger(__name__)
 _BROKER_SECONDS = 2.0
+# A server that holds still answers no probe: after this it counts as failed.
+_LIMIT_SECONDS = 5.0
+_AGE = "SELECT extract(epoch FROM clock_timestamp() - last_pass_at) FROM scheduler_state"
+_lock = threading.Lock()
+_asked: "dict[str, Future[Any]]" = {}
 
 
 @never_cache
@@ -30,12 +40,17 @@ def live(request: HttpRequest) -> JsonResponse:
 @never_cache
 @safe_only
 def ready(request: HttpRequest) -> JsonResponse:
-    """Answer 200 when the database takes a write and the broker answers, else 503 naming which does not."""
-    probes = {"database": probe_database(), "broker": probe_broker()}
+    """Answer 200 when the database takes a write and the broker answers, else 503 naming which does not.
+
+    Answers within ten seconds, whatever the servers do. `scheduler_age_seconds`: since the last pass, null if unknown.
+    """
+    database, age = _within_limit("database", _ask_database) or (False, None)
+    probes = {"database": database, "broker": probe_broker()}
     healthy = all(probes.values())
     body: dict[str, Any] = {
         "status": "ok" if healthy else "unavailable",
         "checks": {name: "ok" if passed else "failed" for name, passed in probes.items()},
+        "scheduler_age_seconds": age,
     }
     return JsonResponse(body, status=200 if healthy else 503)
 
@@ -48,6 +63,53 @@ def probe_database() -> bool:
 def probe_broker() -> bool:
     """Tell whether the broker answers within two seconds."""
     return _passes("broker", _reach_broker)
+
+
+def scheduler_age() -> float | None:
+    """Return the seconds since the scheduler's last pass by the database's clock; None where there was none."""
+    with connection.cursor() as cursor:
+        cursor.execute(_AGE)
+        row = cursor.fetchone()
+    return None if row is None or row[0] is None else round(float(row[0]), 1)
+
+
+def _ask_database() -> tuple[bool, float | None]:
+    try:
+        if not probe_database():
+            return False, None
+        return True, scheduler_age()
+    except DatabaseError as error:
+        log.warning("the scheduler's age is not known: %s", type(error).__name__)
+        return True, None
+    finally:
+        # This thread's own connection: a request's may hang on the very server that is asked about.
+        connection.close()
+
+
+def _within_limit(name: str, question: Callable[[], T]) -> T | None:
+    """Return the answer of a thread, None when it takes too long; one asks at a time, however many want to know."""
+    with _lock:
+        asked = _asked.get(name)
+        if asked is None or asked.done():
+            asked = _asked[name] = Future()
+            threading.Thread(target=_answer, args=(asked, question), name=f"probe-{name}", daemon=True).start()
+    try:
+        answer: T = asked.result(_LIMIT_SECONDS)
+    except NoAnswerError:
+        log.warning("%s does not answer within %d s", name, _LIMIT_SECONDS)
+        return None
+    except DatabaseError:
+        return None
+    return answer
+
+
+def _answer(asked: "Future[T]", question: Callable[[], T]) -> None:
+    try:
+        asked.set_result(question())
+    except Exception as error:
+        # The edge of the thread: without an answer everybody would wait for ever.
+        log.exception("the probe of a server failed")
+        asked.set_exception(error)
 
 
 def _write_something() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from repositories.console.version import VERSION
 from syncova_project.embedded.binding import DEFAULT_ADDRESS, DEFAULT_PORT
 
+_LAST_PORT = 65535
 _UP = """\
 examples:
   ./syncova up                     in the foreground, until Ctrl-C
@@ -64,14 +65,12 @@ def _add(
 
 
 def _port(text: str) -> int:
-    number = int(text)
-    if not 0 <= number <= 65535:
-        raise ValueError(text)
-    return number
+    if not (text.isascii() and text.isdigit() and int(text) <= _LAST_PORT):
+        raise argparse.ArgumentTypeError(f"{text!r} is no port: give a number from 0 (any free one) to {_LAST_PORT}")
+    return int(text)
 
 
 def _count(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise ValueError(text)
-    return number
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of lines: give 0 or more")
+    return int(text)

@@ -4,16 +4,18 @@ Owns DATA/ctl.json and DATA/secrets/admin_password. What needs Django runs in a 
 """
 
 import json
+import re
 import ssl
 import urllib.error
 import urllib.request
 from collections.abc import Callable
+from http.client import HTTPResponse
 
 from syncova_project import clock, env
 from syncova_project.embedded import keepsakes, members, processes
 from syncova_project.embedded.installation import child_variables
 from syncova_project.embedded.layout import Layout
-from syncova_project.embedded.problems import StackError
+from syncova_project.embedded.problems import RESTORING, StackError
 from syncova_project.embedded.python_copy import own_interpreter
 
 ADMIN_PASSWORD, CTL_TOKEN = "admin_password", "ctl_token"
@@ -41,7 +43,8 @@ def prepare_installation(layout: Layout, environment: env.Environment, url: str)
         raise
     if code != 0:
         raise StackError(
-            f"The database could not be prepared: {processes.last_line(command.log)}", hint=f"The log is {command.log}."
+            f"The database could not be prepared: {_reason(processes.last_line(command.log))}",
+            hint=f"The log is {command.log}. {RESTORING}",
         )
     content = {"url": url, "token_file": str(layout.secrets / CTL_TOKEN)}
     keepsakes.write(layout.root / "ctl.json", json.dumps(content, indent=1))
@@ -58,13 +61,24 @@ def wait_for_web(layout: Layout, url: str, meanwhile: Callable[[], None]) -> Non
         clock.sleep(0.1)
 
 
+def _reason(line: str) -> str:
+    """Return a traceback's last line without the name of its class, which helps nobody who reads it."""
+    return re.sub(r"^[A-Za-z_][\w.]*(Error|Exception): ", "", line)
+
+
 def answers(url: str, seconds: float = 2.0) -> bool:
-    """Tell whether web answers its own probe on this machine; its certificate is not judged here."""
-    context = ssl._create_unverified_context() if url.startswith("https:") else None  # noqa: S323 - own socket
-    # Web answers to its public name and to this one; the address it is bound to may be neither.
-    request = urllib.request.Request(f"{url}/health/live", headers={"Host": "localhost"})  # noqa: S310 - own address
+    """Tell whether web answers its own probe on this machine."""
     try:
-        with urllib.request.urlopen(request, timeout=seconds, context=context) as answer:  # noqa: S310
+        with opened(f"{url}/health/live", seconds) as answer:
             return bool(answer.status == 200)
     except (OSError, urllib.error.HTTPError):
         return False
+
+
+def opened(url: str, seconds: float) -> HTTPResponse:
+    """Open an address of web on this machine, its certificate not judged; raises OSError (HTTPError is one)."""
+    context = ssl._create_unverified_context() if url.startswith("https:") else None  # noqa: S323 - own socket
+    # Web answers to its public name and to this one; the address it is bound to may be neither.
+    request = urllib.request.Request(url, headers={"Host": "localhost"})  # noqa: S310 - own address
+    answer: HTTPResponse = urllib.request.urlopen(request, timeout=seconds, context=context)  # noqa: S310
+    return answer

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from syncova_project import env
-from syncova_project.embedded import leftovers, log_files, ownership, processes
+from syncova_project.embedded import leftovers, log_files, ownership, processes, responses
 from syncova_project.embedded.console import Console
 from syncova_project.embedded.layout import Layout
 from syncova_project.embedded.problems import DataDirectoryError
@@ -62,7 +62,10 @@ def status(arguments: argparse.Namespace, console: Console) -> int:
 
 
 def describe(layout: Layout) -> dict[str, Any]:
-    """Return the state of a stack as JSON values; each process is looked at now."""
+    """Return the state of a stack as JSON values; each process is looked at now, and each server asked.
+
+    `phase` is starting, ready, impaired (a process is missing or does not do its work), stopping or stopped.
+    """
     live = ownership.has_live_owner(layout)
     record = ownership.read_record(layout)
     result: dict[str, Any] = {
@@ -77,15 +80,18 @@ def describe(layout: Layout) -> dict[str, Any]:
     if record is None:
         return result | ({"phase": "starting"} if live else {})
     members = [asdict(member) for member in record.members]
+    silent = responses.silent(layout, record) if live and record.phase == "ready" else {}
     for member, known in zip(members, record.members, strict=True):
         alive = bool(known.pid) and processes.is_alive(known.identity)
         member["state"] = "running" if alive else ("waiting" if live else "stopped")
+        member["problem"] = silent.get(known.name, "") if alive else ""
         del member["started"]
     if not live:
         # A killed starter: what still runs is told, the next `up` or `down` stops it.
         return result | {"processes": [member for member in members if member["state"] == "running"]}
+    healthy = all(member["state"] == "running" and not member["problem"] for member in members)
     return result | {
-        "phase": record.phase,
+        "phase": record.phase if healthy or record.phase != "ready" else "impaired",
         "pid": record.pid,
         "url": record.url,
         "since": record.since,
@@ -119,6 +125,11 @@ def _labelled(log: Path, line: str, only: str | None) -> str:
 def _lines(found: dict[str, Any]) -> list[str]:
     if found["phase"] == "stopped":
         first = f"Not running (data: {found['data_dir']})"
+        if found["processes"]:
+            first = (
+                f"Its starter was killed; what it started still runs (data: {found['data_dir']}). "
+                "`./syncova up -d` starts anew, `./syncova down` stops it:"
+            )
     else:
         first = f"{found['phase'].capitalize()}: {found['url']}, process {found['pid']}, since {found['since']}"
     return [first, *(_line(member) for member in found["processes"])]
@@ -127,4 +138,6 @@ def _lines(found: dict[str, Any]) -> list[str]:
 def _line(member: dict[str, Any]) -> str:
     restarts = f", started again {member['restarts']} times" if member["restarts"] else ""
     last = f", last end: {member['last_exit']}" if member["last_exit"] else ""
-    return f"  {member['name']:<9} {member['state']:<8} pid {member['pid']:<8} {member['user']}{restarts}{last}"
+    problem = f", {member['problem']}" if member["problem"] else ""
+    line = f"  {member['name']:<9} {member['state']:<8} pid {member['pid']:<8} {member['user']}"
+    return f"{line}{problem}{restarts}{last}"

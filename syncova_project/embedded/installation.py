@@ -71,6 +71,8 @@ def child_variables(
             continue
         variables |= _passed_on(setting.name, environment, account if restricted else None)
     return variables | {
+        # Below the data directory, where the next start finds what a killed process leaves.
+        "TMPDIR": str(layout.scratch if restricted else layout.own_scratch),
         "SYNCOVA_DATA_DIR": str(layout.root),
         "SYNCOVA_SETTINGS_FILE": "/dev/null",
         "DJANGO_SETTINGS_MODULE": "syncova_project.settings",
@@ -88,7 +90,7 @@ def _passed_on(name: str, environment: env.Environment, account: Account | None)
 
 def _system_variables(layout: Layout) -> dict[str, str]:
     kept = {name: value for name in _SYSTEM_VARIABLES if (value := env.foreign(name)) is not None}
-    return {"PATH": "/usr/bin:/bin", **kept, "HOME": str(layout.scratch), "TMPDIR": str(layout.scratch)}
+    return {"PATH": "/usr/bin:/bin", **kept, "HOME": str(layout.scratch)}
 
 
 def _add_lines(layout: Layout, account: Account, lines: Mapping[str, str]) -> None:

@@ -8,7 +8,7 @@ import secrets
 from pathlib import Path
 
 from syncova_project.embedded.accounts import Account
-from syncova_project.embedded.problems import DataDirectoryError
+from syncova_project.embedded.problems import RESTORING, DataDirectoryError
 
 _BYTES = 32
 
@@ -50,6 +50,10 @@ def read(path: Path) -> str | None:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except FileNotFoundError:
         return None
+    except PermissionError:
+        raise DataDirectoryError(
+            f"{path} may not be read by this user.", hint=f"Give it back to its owner with mode 600. {RESTORING}"
+        ) from None
     with os.fdopen(descriptor, encoding="utf-8") as file:
         if os.fstat(file.fileno()).st_uid != os.geteuid():
             raise DataDirectoryError(f"{path} belongs to another user.", hint="Remove it, or name another --data.")

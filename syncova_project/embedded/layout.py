@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from syncova_project.embedded.accounts import Account, closed_directory
-from syncova_project.embedded.problems import DataDirectoryError, SocketPathTooLongError
+from syncova_project.embedded.problems import RESTORING, DataDirectoryError, SocketPathTooLongError
 
 # sun_path has 108 bytes with its final NUL on Linux, 104 on macOS.
 SOCKET_PATH_LIMIT = 103 if sys.platform == "darwin" else 107
@@ -49,6 +49,11 @@ class Layout:
         return self.root / "tmp"
 
     @property
+    def own_scratch(self) -> Path:
+        """Temporary directory of the starter's own processes, out of the service user's reach: 0700."""
+        return self.root / "tmp-own"
+
+    @property
     def programs(self) -> Path:
         """Copies of programs for the service user."""
         return self.root / "programs"
@@ -81,14 +86,15 @@ class Layout:
 def prepare(layout: Layout, account: Account) -> None:
     """Make the directories with their owners and modes; safe to repeat.
 
-    Raises DataDirectoryError (someone else's, not writable, not reachable by the service user, disk full) and
-    SocketPathTooLongError.
+    Raises DataDirectoryError (someone else's, not writable, not reachable by the service user, too full for a first
+    start) and SocketPathTooLongError.
     """
     _check_socket_paths(layout)
     try:
         _make_root(layout.root, account)
         _check_reachable(layout.root, account)
-        _check_space(layout.root)
+        if not has_cluster(layout):
+            _check_space(layout.root)
         group = account.gid if account.switched else -1
         for directory in (layout.programs, layout.secrets):
             make_directory(directory, mode=0o750 if account.switched else 0o700, group=group)
@@ -97,9 +103,34 @@ def prepare(layout: Layout, account: Account) -> None:
         make_directory(layout.root / "servers", mode=0o710 if account.switched else 0o700, group=group)
         for directory in (layout.sockets, layout.scratch, layout.valkey):
             make_directory(directory, mode=0o700, owner=account)
+        make_directory(layout.own_scratch, mode=0o700)
         _hand_over(layout.postgres, account)
     except OSError as error:
         raise directory_error(layout.root, error) from error
+
+
+def has_cluster(layout: Layout) -> bool:
+    """Tell whether this is not the first start: a whole PostgreSQL cluster is there. Raises OSError."""
+    try:
+        (layout.postgres / "PG_VERSION").stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
+
+
+def space_warning(layout: Layout) -> str:
+    """Return what to say when an installation that must go on has little space left, else ""."""
+    free = shutil.disk_usage(layout.root).free
+    if free >= FREE_SPACE_NEEDED:
+        return ""
+    return f"{layout.root} has only {free >> 20} MiB free; a full disk stops the database. Free some space soon."
+
+
+def clear_scratch(layout: Layout) -> None:
+    """Remove what killed processes left in the temporary directories; nothing may run. Failures are passed over."""
+    for directory in (layout.scratch, layout.own_scratch):
+        for leftover in directory.glob("pymp-*"):
+            shutil.rmtree(leftover, ignore_errors=True)
 
 
 def make_directory(path: Path, *, mode: int, owner: Account | None = None, group: int = -1) -> None:
@@ -118,6 +149,13 @@ def directory_error(root: Path, error: OSError) -> DataDirectoryError:
     """Translate what the system said about the data directory into a sentence with a next step."""
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
         return DataDirectoryError(f"No space is left for {root}.", hint="Free some space, or name another --data.")
+    inside = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else root
+    is_ours = root in inside.parents and (inside.parent != root or os.path.lexists(inside))
+    if error.errno in {errno.EACCES, errno.EPERM} and is_ours:
+        return DataDirectoryError(
+            f"{inside} may not be used: {error.strerror}; its mode or owner was changed.",
+            hint=f"Set them back (every path is its owner's alone) or restore it from a copy. {RESTORING}",
+        )
     if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
         return DataDirectoryError(
             f"{error.filename or root} may not be written: {error.strerror}.",

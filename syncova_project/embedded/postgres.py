@@ -20,10 +20,11 @@ from psycopg2 import sql
 from syncova_project import clock
 from syncova_project.embedded import keepsakes, processes
 from syncova_project.embedded.accounts import Account
-from syncova_project.embedded.layout import Layout
-from syncova_project.embedded.problems import ServerStartError
+from syncova_project.embedded.layout import Layout, has_cluster
+from syncova_project.embedded.problems import RESTORING, DataDirectoryError, ServerStartError
 
 NAME = "postgres"
+_ROLES = ("superuser", "owner", "application")
 SUPERUSER, OWNER, APPLICATION, DATABASE = "postgres", "syncova_owner", "syncova", "syncova"
 MAJOR = "18"
 _START_SECONDS = 60.0
@@ -63,7 +64,20 @@ class Passwords:
 
 def keep_passwords(directory: Path) -> Passwords:
     """Return the roles' passwords, made on the first call."""
-    return Passwords(*(keepsakes.keep(directory, f"postgres_{role}") for role in ("superuser", "owner", "application")))
+    return Passwords(*(keepsakes.keep(directory, f"postgres_{role}") for role in _ROLES))
+
+
+def refuse_missing_secrets(layout: Layout) -> None:
+    """Raise DataDirectoryError when a cluster is there and a password of its roles is not: a new one would not fit."""
+    if not has_cluster(layout):
+        return
+    for role in _ROLES:
+        path = layout.secrets / f"postgres_{role}"
+        if not path.exists():
+            raise DataDirectoryError(
+                f"{path} is missing, and the database in {layout.postgres} needs it.",
+                hint=f"Restore it from a copy of the data directory. {RESTORING}",
+            )
 
 
 def command(layout: Layout, account: Account, bin_directory: Path) -> processes.Command:
@@ -111,7 +125,7 @@ def wait_ready(layout: Layout, passwords: Passwords, identity: processes.Identit
             if not processes.is_alive(identity) or clock.monotonic() > end:
                 said = processes.last_line(layout.log(NAME)) or str(error).strip()
                 raise ServerStartError(
-                    f"PostgreSQL did not start: {said}", hint=f"Its log is {layout.log(NAME)}."
+                    f"PostgreSQL did not start: {said}", hint=f"Its log is {layout.log(NAME)}. {RESTORING}"
                 ) from None
         clock.sleep(0.05)
 

@@ -2,6 +2,9 @@
 
 from syncova_project.errors import SyncovaError
 
+# The next step of whoever needs files back while the installation itself is damaged.
+RESTORING = "Restoring needs no database: ./syncova agent restore --help."
+
 
 class StackError(SyncovaError):
     """Base of everything that ends a stack command with exit code 1."""

@@ -16,6 +16,7 @@ from syncova_project import clock
 from syncova_project.embedded.accounts import Account
 
 _POLL_SECONDS = 0.05
+_LAST_THREAD_SECONDS = 2.0
 # Children by pid, kept until their end was asked for: a dropped Popen would be reaped at any time, its code lost.
 _children: "dict[int, subprocess.Popen[bytes]]" = {}
 _LOG_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -75,7 +76,11 @@ def start(command: Command) -> Identity:
 def ending(identity: Identity) -> str:
     """Return how a child of ours ended ("exit code 1", "SIGKILL"), or "" when that is not known."""
     child = _children.pop(identity.pid, None)
-    code = None if child is None else child.poll()
+    code = None
+    if child is not None:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            # A process is a zombie as soon as its first thread is; its code is there when the last one is gone.
+            code = child.wait(_LAST_THREAD_SECONDS)
     if code is None:
         return ""
     if code >= 0:
@@ -104,6 +109,15 @@ def identify(pid: int) -> Identity | None:
 def is_alive(identity: Identity) -> bool:
     """Tell whether exactly this process still runs."""
     return identify(identity.pid) == identity
+
+
+def is_stopped(identity: Identity) -> bool:
+    """Tell whether a signal holds this process still (Linux; elsewhere never)."""
+    try:
+        content = Path(f"/proc/{identity.pid}/stat").read_bytes()
+    except OSError:
+        return False
+    return content[content.rindex(b")") + 2 :].split()[0] in {b"T", b"t"}
 
 
 def send(identity: Identity, number: signal.Signals) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from syncova_project import clock, env
 from syncova_project.embedded import binding as bindings
 from syncova_project.embedded import layout as layouts
-from syncova_project.embedded import log_files, ownership, processes
+from syncova_project.embedded import leftovers, log_files, ownership, processes, settings_check
 from syncova_project.embedded.accounts import service_account
 from syncova_project.embedded.console import Console
 from syncova_project.embedded.first_start import ADMIN_PASSWORD
@@ -40,6 +40,8 @@ def up(arguments: argparse.Namespace, console: Console) -> int:
         return 0
     try:
         layouts.prepare(options.layout, options.account)
+        if warning := layouts.space_warning(options.layout):
+            console.warn(warning)
         if arguments.detach:
             return _detach(options, console)
         with ownership.owning(options.layout):
@@ -52,7 +54,7 @@ def options_of(arguments: argparse.Namespace) -> StackOptions:
     """Return what the command line and the settings ask for."""
     data = None if arguments.data is None else Path(arguments.data).absolute()
     environment = env.load(data)
-    environment.validate()
+    settings_check.check(environment)
     root = env.data_directory(environment)
     public = environment.variables.get("SYNCOVA_PUBLIC_URL") or environment.variables.get("SYNCOVA_PUBLIC_URL_FILE")
     binding = bindings.Binding(
@@ -145,6 +147,9 @@ def _detach(options: StackOptions, console: Console) -> int:
         with ownership.owning(options.layout):
             return 1
     is_first = not (options.layout.secrets / ADMIN_PASSWORD).exists()
+    with ownership.owning(options.layout):
+        # Here, where somebody reads it; the starter then finds nothing left to stop.
+        leftovers.stop_leftovers(options.layout, console.say)
     interpreter = own_interpreter()
     words = [word for word in sys.argv[1:] if word not in {"-d", "--detach"}]
     command = processes.Command(
@@ -166,5 +171,8 @@ def _await(child: "subprocess.Popen[bytes]", options: StackOptions, *, is_first:
             return 0
         if child.poll() is not None:
             log = options.layout.log(_DETACHED_LOG)
-            raise StackError(processes.last_line(log) or "The stack ended at once.", hint=f"The log is {log}.")
+            said = processes.last_line(log)
+            # The starter's own sentence holds its next step already.
+            told = said.removeprefix("syncova: ")
+            raise StackError(told or "The stack ended at once.", hint="" if told != said else f"The log is {log}.")
         clock.sleep(0.1)

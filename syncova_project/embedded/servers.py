@@ -35,6 +35,7 @@ class RunningValkey:
 
 def start_postgres(layout: Layout, account: Account, *, throwaway: bool = False) -> RunningPostgres:
     """Start PostgreSQL and make its roles; raises StackError. Ends the server when it cannot be made ready."""
+    postgres.refuse_missing_secrets(layout)
     programs = programs_for(account, layout.programs)
     passwords = postgres.keep_passwords(layout.secrets)
     postgres.prepare(layout, account, programs.postgres_bin, postgres.THROWAWAY if throwaway else "")

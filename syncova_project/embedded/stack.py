@@ -15,7 +15,7 @@ from syncova_project.embedded import installation, members, ownership, postgres,
 from syncova_project.embedded.accounts import Account, own_name
 from syncova_project.embedded.console import Console
 from syncova_project.embedded.first_start import prepare_installation, wait_for_web
-from syncova_project.embedded.layout import Layout
+from syncova_project.embedded.layout import Layout, clear_scratch
 from syncova_project.embedded.leftovers import stop_leftovers
 from syncova_project.embedded.supervision import Member
 
@@ -49,6 +49,7 @@ class Stack:
     def start(self) -> None:
         """Start everything and return when web answers; on any error what was started is stopped first."""
         stop_leftovers(self.options.layout, self.console.say)
+        clear_scratch(self.options.layout)
         self._listener = bindings.listen(self.options.binding)
         self.url = bindings.url_of(self.options.binding, self._listener)
         self._write("starting")

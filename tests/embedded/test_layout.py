@@ -75,6 +75,43 @@ def test_too_little_space_is_named_before_anything_is_written(tmp_path, monkeypa
     assert list((tmp_path / "data").iterdir()) == []
 
 
+def test_an_installation_goes_on_with_little_space_and_says_so(tmp_path, monkeypatch):
+    place = layout.Layout(tmp_path / "data")
+    layout.prepare(place, OWN)
+    assert layout.space_warning(place) == ""
+    place.postgres.mkdir()
+    (place.postgres / "PG_VERSION").write_text("18")
+    usage = shutil.disk_usage(tmp_path)._replace(free=10 << 20)
+    monkeypatch.setattr("shutil.disk_usage", lambda path: usage)
+    layout.prepare(place, OWN)
+    assert "only 10 MiB free" in layout.space_warning(place)
+
+
+def test_what_killed_processes_left_is_removed_and_nothing_else(tmp_path):
+    place = layout.Layout(tmp_path / "data")
+    layout.prepare(place, OWN)
+    for directory in (place.scratch, place.own_scratch):
+        (directory / "pymp-abc").mkdir()
+        (directory / "pymp-abc" / "listener").write_text("")
+        (directory / "kept").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    (place.scratch / "pymp-link").symlink_to(tmp_path / "elsewhere")
+    layout.clear_scratch(place)
+    assert {path.name for path in place.own_scratch.iterdir()} == {"kept"}
+    assert (tmp_path / "elsewhere").exists()
+
+
+@pytest.mark.parametrize("path", ["servers/postgres/PG_VERSION", "secrets/valkey"])
+def test_a_changed_mode_is_named_with_what_helps(tmp_path, path):
+    """Another --data would begin an empty installation: no advice for one that exists."""
+    (tmp_path / path).parent.mkdir(parents=True)
+    error = layout.directory_error(tmp_path, PermissionError(13, "Permission denied", str(tmp_path / path)))
+    assert path in error.message
+    assert "its mode or owner was changed" in error.message
+    assert "--data" not in error.hint
+    assert "./syncova agent restore" in error.hint
+
+
 @pytest.mark.parametrize(
     ("number", "words"), [(28, "No space is left"), (13, "may not be written"), (30, "may not be written")]
 )

@@ -8,10 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from syncova_project.embedded import accounts, processes
 from syncova_project.embedded.python_copy import interpreter_for
 from tests import private_servers
-from tests.embedded.stack import MEMBERS, get
+from tests.embedded.stack import MEMBERS, Bench, get
 
 DATA = "start"
 
@@ -45,7 +47,51 @@ def test_an_unknown_setting_stops_the_start(bench):
         check=False,
     )
     assert done.returncode == 1
-    assert "SYNCOVA_TICK_SECONDS" in done.stderr
+    assert done.stderr.count("Did you mean SYNCOVA_TICK_SECONDS?") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("SYNCOVA_PUBLIC_URL", "ftp://x", "is not http(s)://host"),
+        ("SYNCOVA_SECRET_KEYS", "abc", "hexadecimal digits"),
+        ("SYNCOVA_DATABASE_URL", "mysql://x", "SYNCOVA_DATABASE_URL"),
+        ("SYNCOVA_ORPHAN_SECONDS", "60", "less than 3 times"),
+    ],
+)
+def test_settings_are_judged_before_anything_is_started(bench, name, value, said):
+    done = subprocess.run(
+        bench.argv("up", "-d"),
+        env={**bench.variables, name: value},
+        cwd="/",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert done.stderr.count("syncova: ") == 1
+    assert "Error" not in done.stderr
+    assert not bench.layout.postgres.exists()
+
+
+def test_a_port_that_is_none_is_named(bench):
+    done = bench.run("up", "--port", "99999")
+    assert done.returncode == 2
+    assert "'99999' is no port" in done.stderr
+
+
+def test_an_error_of_the_detached_start_is_told_once(bench):
+    """The starter's sentence comes with its next step; no second prefix and no second log."""
+    place = Bench(bench.layout.root.with_name("torn"))
+    (place.layout.root / "servers" / "postgres").mkdir(parents=True)
+    (place.layout.root / "servers" / "postgres" / "PG_VERSION").write_text("18")
+    done = place.run("up", "-d", "--port", "0")
+    assert done.returncode == 1
+    assert "postgres_superuser is missing" in done.stderr
+    assert "./syncova agent restore" in done.stderr
+    assert done.stderr.splitlines()[-1].count("syncova: ") == 1
+    assert "The log is" not in done.stderr
 
 
 def test_servers_that_the_environment_names_are_used_and_none_is_started(bench, postgres_server, valkey_url):

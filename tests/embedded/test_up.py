@@ -9,7 +9,7 @@ import stat
 import subprocess
 from pathlib import Path
 
-from syncova_project.embedded import accounts, processes
+from syncova_project.embedded import accounts, processes, responses
 from tests.embedded.sockets import listening_inodes, socket_inodes
 from tests.embedded.stack import MEMBERS, certificate, eventually, get
 from tests.private_servers import as_root
@@ -93,7 +93,7 @@ def test_a_process_that_dies_is_started_again_and_no_connection_is_refused(bench
     assert eventually(lambda: bench.member("web")["restarts"] == 1)
     assert get(f"{stack['url']}/health/live") == 200
     assert bench.member("web")["pid"] != old["pid"]
-    assert "ended" in bench.member("web")["last_exit"]
+    assert "ended with SIGKILL" in bench.member("web")["last_exit"]
 
 
 def test_a_killed_postgresql_comes_back_with_its_data(bench, stack):
@@ -110,9 +110,26 @@ def test_a_broker_that_holds_still_makes_web_unready_not_silent(bench, stack):
     try:
         assert get(f"{stack['url']}/health/ready") == 503
         assert get(f"{stack['url']}/api/v1/jobs", token) == 200
+        assert "stopped by a signal" in bench.member("valkey")["problem"]
+        assert bench.run("status").stdout.startswith("Impaired: ")
     finally:
         os.kill(pid, signal.SIGCONT)
     assert eventually(lambda: get(f"{stack['url']}/health/ready") == 200)
+
+
+def test_a_database_that_holds_still_is_told_within_seconds(bench, stack):
+    """A process that lives is none that works: web says 503, `status` which one it is."""
+    pid = bench.member("postgres")["pid"]
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        assert get(f"{stack['url']}/health/ready") == 503
+        assert "stopped by a signal" in bench.member("postgres")["problem"]
+        assert not responses.postgres_answers(bench.layout)
+        assert bench.run("status").returncode == 1
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert eventually(lambda: bench.status()["phase"] == "ready")
+    assert responses.postgres_answers(bench.layout)
 
 
 def test_logs_show_one_process_or_all(bench, stack):
@@ -130,6 +147,7 @@ def test_a_killed_starter_then_up_again_with_tls_then_ctrl_c(bench, stack, tmp_p
     os.kill(before["pid"], signal.SIGKILL)
     assert eventually(lambda: not bench.status()["running"])
     assert {member["name"] for member in bench.status()["processes"]} == MEMBERS
+    assert "`./syncova down` stops it" in bench.run("status").stdout.splitlines()[0]
     secret = (bench.layout.secrets / "secret_keys").read_text()
     valkey = next(member for member in before["processes"] if member["name"] == "valkey")
     os.kill(valkey["pid"], signal.SIGSTOP)
