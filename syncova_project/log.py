@@ -20,6 +20,7 @@ def single_line(text: str) -> str:
     return _UNSAFE.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
 
 
+_SERVER_FAULT = 500
 _CHATTY = ("celery.app.trace", "celery.worker.strategy", "celery.beat")
 
 
@@ -71,4 +72,7 @@ def _instant(record: logging.LogRecord) -> str:
 
 
 def _trace(formatter: logging.Formatter, record: logging.LogRecord) -> str:
+    # Django hands a trace also with what the client did wrong (403, 404), once for every such request.
+    if getattr(record, "status_code", _SERVER_FAULT) < _SERVER_FAULT:
+        return ""
     return formatter.formatException(record.exc_info) if record.exc_info and record.exc_info[0] else ""

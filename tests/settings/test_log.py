@@ -29,6 +29,14 @@ def test_a_json_line_is_one_object():
     assert json.loads(line)["level"] == "warning"
 
 
+def test_what_a_client_did_wrong_leaves_no_trace_in_the_log():
+    refused, broken = record("Forbidden"), record("Internal Server Error")
+    refused.status_code, broken.status_code = 403, 500
+    assert len(TextFormatter().format(refused).splitlines()) == 1
+    assert len(TextFormatter().format(broken).splitlines()) > 1
+    assert "trace" not in json.loads(JsonFormatter().format(refused))
+
+
 def test_the_form_follows_the_setting():
     assert logging_settings("info", "json")["formatters"]["line"]["()"].endswith("JsonFormatter")
     assert logging_settings("debug", "text")["root"]["level"] == "DEBUG"
