@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from repositories.engine.display import show_path
 from syncova_project import clock
 from syncova_project.demo.compare import Comparison, compare_trees
 from syncova_project.demo.scene import Scene, show_size
@@ -40,7 +41,7 @@ def secrecy(scene: Scene) -> None:
     scene.step("A file name known to be inside is searched for in the repository's bytes")
     name = _longest_name(scene.tree)
     hits = sum(_hits(path, name) for path in Path(scene.repository).rglob("*"))
-    scene.result(f"{hits} hits for {os.fsdecode(name).encode('ascii', 'backslashreplace').decode()!r}")
+    scene.result(f"{hits} hits for {show_path(name)}")
     if hits:
         raise DemoError(f"the name is readable in the repository {hits} times")
 
@@ -69,7 +70,7 @@ def restore(scene: Scene) -> None:
 
 def _tell(scene: Scene, found: Comparison) -> None:
     for path, what in found.differences[:_SHOWN]:
-        scene.result(f"DIFFERS: {os.fsdecode(path)!a}: {what}")
+        scene.result(f"DIFFERS: {show_path(path)}: {what}")
     if found.privileged:
         scene.result(f"{len(found.privileged):,} owners that only root may set were not set")
     if found.changed:

@@ -18,12 +18,13 @@ def tell_figures(scene: Scene, restic: dict[str, float] | None) -> None:
 
 
 def tell_next_steps(scene: Scene) -> None:
-    """Say what is removed now, and three next commands."""
+    """Say what is removed now, and the next commands."""
     scene.result(f"removed: {scene.stage.directory} with servers, repository and restored tree")
     scene.result("next:")
     for command in (
         "./syncova up -d",
         "./syncova repo create ~/syncova-backups --password-file FILE",
-        "./syncova ctl job create home --source ~/Documents --repository NAME --daily 02:00",
+        "./syncova ctl repository register home ~/syncova-backups --password-file FILE",
+        "./syncova ctl job create home --source ~/Documents --repository home --daily 02:00",
     ):
         scene.result(f"  {command}")
