@@ -105,6 +105,24 @@ def test_a_service_user_gets_only_what_it_needs(layout, monkeypatch):
     assert variables["SYNCOVA_SETTINGS_FILE"] == "/dev/null"
 
 
+def test_every_child_leaves_its_temporary_files_where_the_next_start_removes_them(layout):
+    """Each in a directory of its own user: root never works in one that others may write."""
+    service = accounts.Account("other", 54321, 54321, switched=True)
+    own, others = (installation.child_variables(nothing_set(), layout, account) for account in (None, service))
+    assert (own["TMPDIR"], others["TMPDIR"]) == (str(layout.own_scratch), str(layout.scratch))
+    assert layout.own_scratch.stat().st_uid == os.geteuid()
+
+
+def test_an_unreadable_secret_names_what_helps(layout, monkeypatch):
+    def refuse(path, *_: object) -> int:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("os.open", refuse)
+    with pytest.raises(DataDirectoryError, match="may not be read") as caught:
+        keepsakes.read(layout.secrets / "valkey")
+    assert "./syncova agent restore" in caught.value.hint
+
+
 def test_a_file_that_the_service_user_cannot_read_is_passed_on_by_value(layout, tmp_path):
     (tmp_path / "key").write_text("k" * 40)
     (tmp_path / "key").chmod(0o600)
