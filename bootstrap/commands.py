@@ -89,7 +89,7 @@ def find(name: str) -> Command:
         if command.name == name:
             return command
     known = [command.name for command in COMMANDS] + ["wheels"]
-    near = difflib.get_close_matches(name, known, 1)
+    near = difflib.get_close_matches(name, known, 1, 0.7)
     hint = "did you mean {}?".format(near[0]) if near else "./syncova --help lists them"
     raise BootstrapError("unknown command {!r}; {}".format(name, hint), USAGE)
 

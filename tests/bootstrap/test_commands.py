@@ -38,6 +38,7 @@ def test_version_is_the_projects(trial: Trial) -> None:
     ("typed", "said"),
     [
         ("demp", "did you mean demo?"),
+        ("bogus", "./syncova --help lists them"),
         ("rep", "did you mean repo?"),
         ("wheel", "did you mean wheels?"),
         ("xyzzy", "--help"),
