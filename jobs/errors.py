@@ -19,13 +19,13 @@ class RunNotFoundError(NotFoundError):
 
 def no_such_job(job_id: uuid.UUID) -> JobNotFoundError:
     """Return the error that names the job and how to find one."""
-    hint = "List them with: syncova-ctl job list"
+    hint = "List them with: ./syncova ctl job list"
     return JobNotFoundError(f"There is no job {job_id}.", hint=hint, details={"job": str(job_id)})
 
 
 def no_such_run(run_id: uuid.UUID) -> RunNotFoundError:
     """Return the error that names the run and how to find one."""
-    hint = "List them with: syncova-ctl run list"
+    hint = "List them with: ./syncova ctl run list"
     return RunNotFoundError(f"There is no run {run_id}.", hint=hint, details={"run": str(run_id)})
 
 

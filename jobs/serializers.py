@@ -14,7 +14,7 @@ from jobs.states import Priority, RunKind, RunState, SourceType
 from repositories.engine.display import show_path
 from syncova_project.errors import ValidationFailedError
 from syncova_project.paging import DEFAULT_LIMIT, MAX_LIMIT
-from syncova_project.rest import StrictSerializer
+from syncova_project.rest import Choice, StrictSerializer
 
 MAX_PATH = 4096
 MAX_BANDWIDTH = 2**53 - 1
@@ -82,7 +82,7 @@ class JobInput(StrictSerializer):
     sources = serializers.ListField(child=SourceInput(), max_length=MAX_SOURCES, allow_empty=False)
     schedule = serializers.DictField(required=False)
     schedules = serializers.ListField(child=serializers.DictField(), max_length=20, required=False)
-    priority = serializers.ChoiceField(Priority.choices, default=Priority.NORMAL.value)
+    priority = Choice(Priority.choices, default=Priority.NORMAL.value)
     bandwidth_limit_bps = serializers.IntegerField(
         min_value=1, max_value=MAX_BANDWIDTH, required=False, allow_null=True, help_text="Bytes per second."
     )
@@ -114,23 +114,23 @@ class PageFilter(StrictSerializer):
 class JobFilter(PageFilter):
     """The query parameters of GET /jobs: `status` is the job's own, `last_state` how its last run ended."""
 
-    status = serializers.ChoiceField(("active", "paused"), required=False)
+    status = Choice(("active", "paused"), required=False)
     repository = serializers.UUIDField(required=False)
-    priority = serializers.ChoiceField(Priority.choices, required=False)
-    last_state = serializers.ChoiceField(RunState.choices, required=False)
+    priority = Choice(Priority.choices, required=False)
+    last_state = Choice(RunState.choices, required=False)
     search = serializers.CharField(max_length=200, required=False)
-    ordering = serializers.ChoiceField(("name", "-name", "created_at", "-created_at"), default="name")
+    ordering = Choice(("name", "-name", "created_at", "-created_at"), default="name")
 
 
 class RunFilter(PageFilter):
     """The query parameters of GET /runs and GET /jobs/{id}/runs."""
 
-    status = serializers.ChoiceField(RunState.choices, required=False)
+    status = Choice(RunState.choices, required=False)
     repository = serializers.UUIDField(required=False)
     job = serializers.UUIDField(required=False)
-    kind = serializers.ChoiceField(RunKind.choices, required=False)
+    kind = Choice(RunKind.choices, required=False)
     search = serializers.CharField(max_length=200, required=False)
-    ordering = serializers.ChoiceField(("created_at", "-created_at"), default="-created_at")
+    ordering = Choice(("created_at", "-created_at"), default="-created_at")
 
 
 class PositionFilter(StrictSerializer):

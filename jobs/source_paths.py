@@ -10,14 +10,17 @@ MAX_PATH_BYTES = 2000
 
 
 def normalise(path: bytes) -> bytes:
-    """Return the one form of an absolute path: no trailing or doubled slash, no dot segment. Links are not followed.
+    """Return the one form of an absolute path: no trailing or doubled slash, no `.`. Links are not followed.
 
-    Raises ValueError, whose text is for people.
+    A `..` is refused: behind a link it means another place than its letters say. Raises ValueError, whose text is for
+    people.
     """
     if not path.startswith(b"/"):
         raise ValueError("must be an absolute path.")
     if b"\0" in path:
         raise ValueError("must not hold a NUL byte.")
+    if b".." in path.split(b"/"):
+        raise ValueError("must not hold `..`: write the directory that is meant.")
     normal = b"/" + os.path.normpath(path).lstrip(b"/")
     if len(normal) > MAX_PATH_BYTES:
         raise ValueError(f"must have at most {MAX_PATH_BYTES} bytes.")

@@ -40,7 +40,7 @@ def require_key(password: bytes) -> None:
         return
     raise EncryptionRequiredError(
         "A repository without a password is refused: its backups would be readable by anyone.",
-        hint="Make one that has a password (syncova-repo create), or set SYNCOVA_ALLOW_UNENCRYPTED to accept it.",
+        hint="Make one that has a password (./syncova repo create), or set SYNCOVA_ALLOW_UNENCRYPTED to accept it.",
         details={"password": ["May not be empty."]},
     )
 

@@ -29,7 +29,7 @@ def repository_get(repository_id: uuid.UUID) -> Repository:
     if repository is None:
         raise RepositoryUnknownError(
             f"There is no repository {repository_id}.",
-            hint="List them with: syncova-ctl repository list",
+            hint="List them with: ./syncova ctl repository list",
             details={"repository": str(repository_id)},
         )
     return repository

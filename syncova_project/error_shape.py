@@ -9,8 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from django import db
+from django.conf import settings
 from django.core.exceptions import (
     BadRequest,
+    DisallowedHost,
     PermissionDenied,
     RequestDataTooBig,
     SuspiciousOperation,
@@ -48,12 +50,22 @@ class ErrorAnswer:
         return {"error": error}
 
 
-NOT_FOUND = ErrorAnswer(404, "NOT_FOUND", "There is nothing at this address.", "The API begins at /api/v1/.")
-TOO_LARGE = ErrorAnswer(413, "REQUEST_TOO_LARGE", "The request's body is too large.")
-MALFORMED = ErrorAnswer(400, "MALFORMED_REQUEST", "The request cannot be read.")
-NOT_ALLOWED = ErrorAnswer(405, "METHOD_NOT_ALLOWED", "This address does not take this method.")
+NOT_FOUND = ErrorAnswer(
+    404, "NOT_FOUND", "There is nothing at this address.", "GET /api/v1/schema lists every address."
+)
+MALFORMED = ErrorAnswer(
+    400, "MALFORMED_REQUEST", "The request cannot be read.", "Check its address, its headers and its encoding."
+)
+NOT_ALLOWED = ErrorAnswer(
+    405,
+    "METHOD_NOT_ALLOWED",
+    "This address does not take this method.",
+    "The answer's Allow header lists those it takes.",
+)
 FORBIDDEN = ErrorAnswer(403, "PERMISSION_DENIED", "This request is not allowed.")
 UNAVAILABLE = ErrorAnswer(503, "UNAVAILABLE", "The database does not answer now.", "Try again in a few seconds.")
+
+TOO_MUCH = (RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent)
 
 # The first class that fits decides, so subclasses stand before their bases.
 KNOWN: tuple[tuple[type[Exception] | tuple[type[Exception], ...], ErrorAnswer], ...] = (
@@ -78,8 +90,21 @@ KNOWN: tuple[tuple[type[Exception] | tuple[type[Exception], ...], ErrorAnswer], 
         ErrorAnswer(406, "NOT_ACCEPTABLE", "Answers are JSON only.", "Send Accept: application/json or no Accept."),
     ),
     (rest.Throttled, ErrorAnswer(429, "THROTTLED", "Too many requests.", "Wait a little and try again.")),
-    ((RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent), TOO_LARGE),
-    (rest.ParseError, ErrorAnswer(400, "MALFORMED_REQUEST", "The body is not valid JSON.")),
+    (
+        rest.ParseError,
+        ErrorAnswer(
+            400, "MALFORMED_REQUEST", "The body is not valid JSON.", "Send one JSON object in UTF-8, without NaN."
+        ),
+    ),
+    (
+        DisallowedHost,
+        ErrorAnswer(
+            400,
+            "MALFORMED_REQUEST",
+            "This server is not known by the name in the request's Host header.",
+            "Ask it by its own address, or set SYNCOVA_PUBLIC_URL to the one that clients use.",
+        ),
+    ),
     ((SuspiciousOperation, BadRequest), MALFORMED),
     ((db.OperationalError, db.InterfaceError), UNAVAILABLE),
 )
@@ -96,6 +121,9 @@ def answer_to(error: Exception) -> ErrorAnswer:
         return ErrorAnswer(400, "VALIDATION_FAILED", message, "See details for each field.", details)
     if isinstance(error, rest.MethodNotAllowed):
         return NOT_ALLOWED
+    if isinstance(error, TOO_MUCH):
+        most = f"It may have at most {settings.DATA_UPLOAD_MAX_MEMORY_SIZE} bytes."
+        return ErrorAnswer(413, "REQUEST_TOO_LARGE", "The request's body is too large.", most)
     known = next((answer for kinds, answer in KNOWN if isinstance(error, kinds)), None)
     if known is None or known.status >= 500:
         log.error("A request failed (request %s).", current_origin().request_id, exc_info=error)

@@ -17,6 +17,7 @@ from rest_framework.parsers import JSONParser
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.utils import json
 from rest_framework.views import APIView
 
 from syncova_project import clock
@@ -25,20 +26,21 @@ from syncova_project.access.idempotency import KeyedRequest, answer_once
 from syncova_project.access.permissions import HasScope
 from syncova_project.access.scopes import Scope
 from syncova_project.api_schema import ApiSchema
-from syncova_project.error_shape import FORBIDDEN, MALFORMED, NOT_ALLOWED, NOT_FOUND, ErrorAnswer, answer_to, internal
+from syncova_project.error_shape import FORBIDDEN, NOT_ALLOWED, NOT_FOUND, ErrorAnswer, answer_to, internal
+from syncova_project.errors import ValidationFailedError
 
 Reader = type[serializers.Serializer[Any]]
 
 
 class BoundedJSONParser(JSONParser):
-    """JSON whose nesting is too deep to be read is the client's error, as other broken JSON is."""
+    """JSON that nests too deeply or names a field twice is the client's error, as other broken JSON is."""
 
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
         """Return the parsed body, or raise ParseError."""
         try:
-            return super().parse(stream, media_type, parser_context)
-        except RecursionError as error:
-            raise ParseError("nested too deeply") from error
+            return json.loads(stream.read().decode("utf-8"), object_pairs_hook=_once)
+        except (RecursionError, ValueError) as error:
+            raise ParseError("no JSON that can be read") from error
 
 
 class ApiView(APIView):
@@ -47,6 +49,7 @@ class ApiView(APIView):
     """
 
     schema = ApiSchema()
+    http_method_names = ["get", "head", "post", "put", "patch", "delete"]
     authentication_classes = [BearerAuthentication]
     permission_classes = [HasScope]
     parser_classes = [BoundedJSONParser]
@@ -74,6 +77,15 @@ class ApiView(APIView):
     def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response]:
         """Return the one handler, whatever the settings say."""
         return exception_handler
+
+
+class Choice(serializers.ChoiceField):
+    """A field with a closed set of words; a refusal lists them."""
+
+    def __init__(self, choices: Any, **options: Any) -> None:
+        super().__init__(choices, **options)
+        words = ", ".join(str(word) for word in self.choices)
+        self.error_messages["invalid_choice"] = f"Must be one of {words}, not {{input}}."
 
 
 class StrictSerializer(serializers.Serializer[Any]):
@@ -151,7 +163,7 @@ def read_input(serializer: Reader, data: Any) -> dict[str, Any]:
 
 def handler400(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Answer what Django refuses before any view is chosen."""
-    return _json(MALFORMED)
+    return _json(answer_to(exception))
 
 
 def handler403(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -179,6 +191,20 @@ def safe_only(view: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequ
         return _json(NOT_ALLOWED, headers={"Allow": "GET, HEAD"})
 
     return checked
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse an object that names a field twice: which of the two was meant, nobody can know."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = sorted({name for name in names if names.count(name) > 1})[:20] if len(names) < 1000 else ["body"]
+        raise ValidationFailedError(
+            f"Named twice: {', '.join(twice)}.",
+            hint="Send each field once.",
+            details={name: ["Is named twice."] for name in twice},
+        )
+    return found
 
 
 def _is_page(request: HttpRequest) -> bool:

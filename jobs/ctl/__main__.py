@@ -1,4 +1,4 @@
-"""`python -m jobs.ctl`: the program syncova-ctl."""
+"""`python -m jobs.ctl`: the program ./syncova ctl."""
 
 import sys
 

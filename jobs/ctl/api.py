@@ -14,21 +14,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NoReturn
 from urllib.parse import urlencode, urlsplit
 
+from jobs.ctl.refusals import refusal
 from jobs.ctl.server import Server
-from repositories.console import exits
 from repositories.console.failures import Failure, ReportedFailureError
 
 SECONDS: Final = 30
 _LIMIT: Final = 64 * 1024 * 1024
 _LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
-# A failure keeps the exit code that the same failure has at the repository's own commands.
-EXIT_CODES: Final[Mapping[str, int]] = {
-    "REPOSITORY_NOT_FOUND": exits.NO_REPOSITORY,
-    "REPOSITORY_LOCKED": exits.LOCKED,
-    "WRONG_PASSWORD": exits.WRONG_KEY,
-    "INTEGRITY": exits.INTEGRITY,
-    "OBJECT_MISSING": exits.INTEGRITY,
-}
 Json = dict[str, Any]
 
 
@@ -118,10 +110,7 @@ class Api:
             code, message, hint, details = error["code"], error["message"], error["hint"], error["details"]
         except (ValueError, KeyError, TypeError):
             self._stranger(f"it answered {status}")
-        fields = [f"{name}: {' '.join(value)}" for name, value in details.items() if isinstance(value, list)]
-        told = "; ".join(field for field in fields if field not in message)
-        sentence = f"{message} ({told})" if told and code == "VALIDATION_FAILED" else message
-        raise ReportedFailureError(Failure(code, sentence, hint, EXIT_CODES.get(code, exits.FAILED)))
+        raise refusal(code, message, hint, details)
 
     def _away(self, error: Exception) -> NoReturn:
         reason: object = getattr(error, "reason", None) or error

@@ -1,4 +1,4 @@
-"""`syncova-ctl repository freeze | unfreeze`."""
+"""`./syncova ctl repository freeze | unfreeze`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

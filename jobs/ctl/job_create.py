@@ -1,4 +1,4 @@
-"""`syncova-ctl job create`: a job from options."""
+"""`./syncova ctl job create`: a job from options."""
 
 import base64
 import os
@@ -10,10 +10,11 @@ from typer import Argument, Option
 from jobs.ctl import shapes
 from jobs.ctl.api import Api, Json
 from jobs.ctl.names import find_repository
-from jobs.ctl.schedule_options import schedule_of
+from jobs.ctl.refusals import RefusedError
+from jobs.ctl.schedule_options import schedule_of, seconds_of
 from jobs.ctl.server import find_server
 from repositories.console import exits
-from repositories.console.failures import CommandError, ReportedFailureError
+from repositories.console.failures import CommandError
 from repositories.console.options import OutputOptions
 from repositories.console.terminal import Terminal, terminal_of
 from repositories.engine.display import show_text
@@ -49,6 +50,9 @@ class Options(OutputOptions):
     priority: Annotated[str, Option("--priority", metavar="CLASS", help="low, normal, high or critical.")] = "normal"
     bandwidth: Annotated[str | None, Option("--bandwidth", metavar="RATE", help="Of reading: 50MB, 400Mbit.")] = None
     max_attempts: Annotated[int | None, Option("--max-attempts", metavar="N", help="Tries of a run, 1 to 10.")] = None
+    rpo: Annotated[
+        str | None, Option("--rpo", metavar="TIME", help="How old the last good backup may become: 26h, 8d.")
+    ] = None
     strict: Annotated[bool, Option("--strict", help="Count warnings as skipped objects.")] = False
 
 
@@ -57,7 +61,7 @@ def run(options: Options) -> int:
     if not options.source:
         raise CommandError("--source is missing", hint="name what to back up: --source PATH")
     if options.repository is None:
-        raise CommandError("--repository is missing", hint="list them with: syncova-ctl repository list")
+        raise CommandError("--repository is missing", hint="list them with: ./syncova ctl repository list")
     schedule = schedule_of(options.daily, options.every, options.cron, options.time_zone)
     terminal, body = terminal_of(options), _body(options, schedule)
     api = Api(find_server())
@@ -70,9 +74,9 @@ def run(options: Options) -> int:
 def _created(api: Api, body: Json) -> Json:
     try:
         return api.create("jobs", body)
-    except ReportedFailureError as error:
+    except RefusedError as error:
         # The server knows its kinds of schedule, so that a newer one takes what this program already offers.
-        if error.failure.code == "VALIDATION_FAILED" and "schedules.0.type" in error.failure.message:
+        if error.failure.code == "VALIDATION_FAILED" and "schedules.0.type" in error.fields:
             kind = body["schedule"]["type"]
             raise ScheduleNotAvailableError(
                 f"this server cannot plan {kind} schedules yet", hint="use --daily or --every"
@@ -93,6 +97,8 @@ def _body(options: Options, schedule: dict[str, Any]) -> dict[str, Any]:
         body["bandwidth_limit_bps"] = parse_rate(options.bandwidth)
     if options.max_attempts is not None:
         body["max_attempts"] = options.max_attempts
+    if options.rpo is not None:
+        body["rpo_seconds"] = seconds_of(options.rpo)
     return body
 
 

@@ -1,4 +1,4 @@
-"""`syncova-ctl job list | show | run | pause | resume | delete`."""
+"""`./syncova ctl job list | show | run | pause | resume | delete`."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from jobs.ctl.server import find_server
 from repositories.console import exits
 from repositories.console.options import OutputOptions
 from repositories.console.terminal import Terminal, terminal_of
-from repositories.engine.display import show_text
+from repositories.engine.display import show_duration, show_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,6 +192,8 @@ def _tell(terminal: Terminal, job: Json) -> None:
     for source in job["sources"]:
         rows.append(("source", source["path"]))
         rows.extend(("  exclude", show_text(pattern)) for pattern in source["exclude_patterns"])
+    if job["rpo_seconds"]:
+        rows.append(("objective", f"a good backup every {show_duration(job['rpo_seconds'])} at most"))
     rows.append(("last good", shapes.moment(job["last_succeeded_at"])))
     if last:
         rows.append(("last run", f"{shapes.state(last['state'])}, {shapes.moment(last['finished_at'])}"))

@@ -36,13 +36,13 @@ def find_job(api: Api, name: str) -> Json:
     for job in api.every("jobs", "jobs", {"search": name, "limit": 200} if len(name) <= 200 else None):
         if _same(job["name"], name):
             return job
-    raise NameUnknownError(f"there is no job {show_text(name)}", hint="list them with: syncova-ctl job list")
+    raise NameUnknownError(f"there is no job {show_text(name)}", hint="list them with: ./syncova ctl job list")
 
 
 def run_path(run_id: str) -> str:
     """Return the API's path of a run, refusing what is no id."""
     if not is_id(run_id):
-        raise NameUnknownError(f"{show_text(run_id)} is no id of a run", hint="list them with: syncova-ctl run list")
+        raise NameUnknownError(f"{show_text(run_id)} is no id of a run", hint="list them with: ./syncova ctl run list")
     return f"runs/{run_id}"
 
 

@@ -1,4 +1,4 @@
-"""The program syncova-ctl: its groups and verbs in the order in which help lists them. Owns no behaviour."""
+"""The program ./syncova ctl: its groups and verbs in the order in which help lists them. Owns no behaviour."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from jobs.ctl import freeze_verbs, job_create, job_verbs, repository_verbs, run_
 from repositories.console.entry import new_program, run
 from repositories.console.verbs import add_verb
 
-NAME = "syncova-ctl"
+NAME = "./syncova ctl"
 GROUPS: tuple[tuple[str, str, tuple[Any, ...]], ...] = (
     (
         "repository",
@@ -46,5 +46,5 @@ def build() -> typer.Typer:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run syncova-ctl and return its exit code."""
+    """Run ./syncova ctl and return its exit code."""
     return run(build(), NAME, arguments)

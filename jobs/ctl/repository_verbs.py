@@ -1,4 +1,4 @@
-"""`syncova-ctl repository register | list`."""
+"""`./syncova ctl repository register | list`."""
 
 from dataclasses import dataclass
 from typing import Annotated, Final
@@ -6,8 +6,9 @@ from typing import Annotated, Final
 from typer import Argument, Option
 
 from jobs.ctl import shapes
-from jobs.ctl.api import EXIT_CODES, Api, Json
+from jobs.ctl.api import Api, Json
 from jobs.ctl.patience import looks
+from jobs.ctl.refusals import EXIT_CODES
 from jobs.ctl.server import find_server
 from repositories.console import exits
 from repositories.console.failures import CommandError, Failure, ReportedFailureError
@@ -19,7 +20,7 @@ from repositories.engine.display import show_text
 
 _NEXT: Final = {
     "WRONG_PASSWORD": "register it again under the same name, with the right password",
-    "REPOSITORY_NOT_FOUND": "make it first: syncova-repo create LOCATION; then register it again",
+    "REPOSITORY_NOT_FOUND": "make it first: ./syncova repo create LOCATION; then register it again",
     "REPOSITORY_ALREADY_REGISTERED": "use the registered one: several jobs can share a repository",
 }
 
@@ -34,12 +35,12 @@ class RegisterOptions(RepositoryOptions):
 
 
 class Register:
-    """Registers a repository that `syncova-repo create` made, and waits until a worker has opened it."""
+    """Registers a repository that `./syncova repo create` made, and waits until a worker has opened it."""
 
     NAME = "register"
     HELP = (
-        "Register a repository that exists on its medium (syncova-repo create makes one), and wait until a worker has "
-        "opened it. Leave LOCATION out with -r or SYNCOVA_REPOSITORY."
+        "Register a repository that exists on its medium (./syncova repo create makes one), and wait until a worker "
+        "has opened it. Leave LOCATION out with -r or SYNCOVA_REPOSITORY."
     )
     EXAMPLES = (
         "register home /mnt/backups/home --password-file ~/.backup-password",
@@ -51,7 +52,7 @@ class Register:
     def run(options: RegisterOptions) -> int:
         """Register, then say what the worker found."""
         if not options.words:
-            raise CommandError("NAME is missing", hint="see syncova-ctl repository register --help")
+            raise CommandError("NAME is missing", hint="see ./syncova ctl repository register --help")
         terminal = terminal_of(options)
         location, rest = split_location(options.words[1:], options)
         if rest:
@@ -80,7 +81,7 @@ def _tell(terminal: Terminal, shown: Json, options: RegisterOptions) -> int:
     if shown["state"] == "registering" and options.wait:
         group = show_text(shown["worker_group"])
         message = f"no worker of group {group} opened {show_text(shown['name'])} within {options.wait} s"
-        hint = "it stays registered and is opened when one is there: syncova-ctl repository list"
+        hint = "it stays registered and is opened when one is there: ./syncova ctl repository list"
         raise ReportedFailureError(Failure("REPOSITORY_NOT_OPENED", message, hint))
     terminal.table([("name", show_text(shown["name"])), ("state", shapes.state(shown["state"])), ("id", shown["id"])])
     terminal.document(shown)

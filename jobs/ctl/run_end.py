@@ -1,8 +1,9 @@
 """Waiting for a run's end: progress on stderr, and the exit code of the result."""
 
 from jobs.ctl import shapes
-from jobs.ctl.api import EXIT_CODES, Api, Json
+from jobs.ctl.api import Api, Json
 from jobs.ctl.patience import looks
+from jobs.ctl.refusals import EXIT_CODES
 from jobs.ctl.run_page import ENDS, following, progress
 from repositories.console import exits
 from repositories.console.failures import Failure, Interrupted, ReportedFailureError

@@ -1,4 +1,4 @@
-"""`syncova-ctl run list | show | log | cancel`."""
+"""`./syncova ctl run list | show | log | cancel`."""
 
 import itertools
 from dataclasses import dataclass

@@ -56,7 +56,8 @@ def find_server() -> Server:
         return Server(_checked(written.url), token.strip())
     if url is not None and _checked(url) != _checked(written.url):
         raise TokenMissingError(
-            f"there is no token for {url}", hint="set SYNCOVA_TOKEN_FILE; make one with: manage token_create NAME"
+            f"there is no token for {url}",
+            hint="set SYNCOVA_TOKEN_FILE; make one with: ./syncova manage token_create NAME",
         )
     return Server(_checked(written.url), _token(written.token_file))
 

@@ -1,4 +1,4 @@
-"""`syncova-ctl status`: the last good backup of each job, its next run, what waits and why."""
+"""`./syncova ctl status`: the last good backup of each job, its next run, what waits and why."""
 
 from collections.abc import Iterator
 
@@ -35,7 +35,7 @@ def _tell(terminal: Terminal, jobs: list[Json], repositories: list[Json], active
     if jobs:
         terminal.columns(("JOB", "STATUS", "LAST", "LAST GOOD BACKUP", "NEXT RUN"), map(_row, jobs))
     else:
-        terminal.line("no jobs yet; make one with: syncova-ctl job create")
+        terminal.line("no jobs yet; make one with: ./syncova ctl job create")
     for line in (*_refusals(repositories), *map(_active, active)):
         terminal.line(line)
 

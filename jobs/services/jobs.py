@@ -38,7 +38,7 @@ def job_create(new: NewJob, *, actor: str, now: dt.datetime) -> Job:
     with transaction.atomic():
         repository = _ready_repository(new.repository_id)
         runner = group_runner(repository.worker_group, now=now)
-        sources = checked_sources(new.sources, runner)
+        sources = checked_sources(new.sources, runner, repository)
         job = _insert_job(new, name, runner.id, now)
         rows = source_rows(runner, sources, now=now)
         JobSource.objects.bulk_create(

@@ -16,8 +16,10 @@ from django.conf import settings
 from jobs import calendar
 from jobs.errors import SourceNotAllowedError
 from jobs.models import Runner
-from jobs.source_paths import normalise, refusal
+from jobs.source_paths import lies_in, normalise, refusal
 from jobs.states import Priority, SourceType
+from repositories.engine.display import show_path
+from repositories.models import Repository
 from syncova_project.errors import ValidationFailedError
 
 MAX_NAME: Final = 200
@@ -71,13 +73,19 @@ def check_policy(job: NewJob) -> None:
             raise _invalid(field, f"must be greater than 0, not {value}; leave it out for none.")
 
 
-def checked_sources(sources: Sequence[SourceInput], runner: Runner) -> list[SourceInput]:
-    """Return the sources with normal paths; refuse what the runner may not back up and what comes twice."""
+def checked_sources(sources: Sequence[SourceInput], runner: Runner, repository: Repository) -> list[SourceInput]:
+    """Return the sources with normal paths; refuse what the runner may not back up, the repository, and what is twice.
+
+    A directory above the repository is fine: the engine leaves the repository out.
+    """
     if not 1 <= len(sources) <= MAX_SOURCES:
         raise _invalid("sources", f"must be from 1 to {MAX_SOURCES}.")
     checked = [_checked_source(f"sources.{index}", source, runner) for index, source in enumerate(sources)]
     paths = [source.path for source in checked]
     for index, path in enumerate(paths):
+        if lies_in(path, os.fsencode(repository.location)):
+            message = f"{show_path(path)} is the repository {repository.name} itself, or a part of it."
+            raise SourceNotAllowedError(message, details={f"sources.{index}.path": message})
         if path in paths[:index]:
             raise _invalid(f"sources.{index}.path", "is named twice.")
     return checked
@@ -105,7 +113,7 @@ def _checked_source(field: str, source: SourceInput, runner: Runner) -> SourceIn
     roots = runner.source_roots or settings.SYNCOVA_SOURCE_ROOTS
     why = refusal(path, [os.fsencode(root) for root in roots], [os.fsencode(settings.DATA_DIR)])
     if why is not None:
-        message = f"{os.fsdecode(path)!r} {why}"
+        message = f"{show_path(path)} {why}"
         raise SourceNotAllowedError(message, details={f"{field}.path": message})
     if len(source.excludes) > MAX_EXCLUDES or not all(_is_rule(rule) for rule in source.excludes):
         sentence = f"must be texts of one line with from 1 to {MAX_EXCLUDE_CHARACTERS} characters."

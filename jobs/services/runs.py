@@ -70,7 +70,7 @@ def operation_request(
         repository = Repository.objects.filter(id=repository_id).first()
         if repository is None:
             raise RepositoryNotReadyError(
-                f"There is no repository {repository_id}.", hint="List them with: syncova-ctl repository list"
+                f"There is no repository {repository_id}.", hint="List them with: ./syncova ctl repository list"
             )
         _refuse_unready(repository)
         run = transitions.enqueue(_operation(kind, repository, parameters, actor, now), now=now)

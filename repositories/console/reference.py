@@ -17,8 +17,8 @@ _HEAD = """# Commands
 
 Made by `python -m repositories.console.reference` from the programs themselves; a test keeps this page in step.
 
-In a clone, `./syncova repo …` is `syncova-repo …`, `./syncova agent …` is `syncova-agent …` and `./syncova ctl …` is
-`syncova-ctl …`; `./syncova check LOCATION` is `syncova-repo check LOCATION`.
+In a clone, `./syncova repo …` is `syncova-repo …` and `./syncova agent …` is `syncova-agent …`;
+`./syncova check LOCATION` is `syncova-repo check LOCATION`.
 
 Passwords are never arguments: give `--password-file`, `--password-command`, `SYNCOVA_REPOSITORY_PASSWORD` or
 `SYNCOVA_REPOSITORY_PASSWORD_FILE`, or type them on a terminal; a recovery code serves as well. Off a terminal nothing

@@ -35,14 +35,14 @@ class BearerAuthentication(BaseAuthentication):
     """`Authorization: Bearer syncova_…`; no header at all is anonymous, a wrong one is 401."""
 
     def authenticate(self, request: Request) -> tuple[Principal, ApiToken] | None:
-        """Return principal and token, None without a header; AuthenticationFailed for all that is not a live token."""
+        """Return principal and token, None without a header; NotAuthenticated and AuthenticationFailed for the rest."""
         header = get_authorization_header(request)
         if not header:
             return None
         keyword, _, text = header.partition(b" ")
-        token = None
-        if keyword.lower() == KEYWORD:
-            token = token_find(text=text.strip().decode("ascii", "replace"), now=clock.now())
+        if keyword.lower() != KEYWORD:
+            raise exceptions.NotAuthenticated("Another scheme than Bearer shows no token.")
+        token = token_find(text=text.strip().decode("ascii", "replace"), now=clock.now())
         if token is None:
             raise exceptions.AuthenticationFailed("The token is not valid.")
         return Principal.of_token(token), token

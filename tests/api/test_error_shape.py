@@ -42,11 +42,17 @@ urlpatterns = [*urls.urlpatterns, path("api/v1/fail", FailingView.as_view()), pa
 
 @pytest.mark.parametrize("address", ["/", "/api/v1/nothing", "/api/v2/jobs", "/api/v1/repositories/not-an-id"])
 def test_an_unknown_address_is_404(address: str) -> None:
-    ApiClient().get(address).refused(404, "NOT_FOUND")
+    error = ApiClient().get(address).refused(404, "NOT_FOUND")
+    assert error["hint"] == "GET /api/v1/schema lists every address."
+
+
+def test_the_address_that_a_404_names_exists() -> None:
+    assert ApiClient().get("schema").status == 200
 
 
 def test_another_host_is_refused() -> None:
-    ApiClient().get("repositories", Host="evil.example.org").refused(400, "MALFORMED_REQUEST")
+    error = ApiClient().get("repositories", Host="evil.example.org").refused(400, "MALFORMED_REQUEST")
+    assert "SYNCOVA_PUBLIC_URL" in error["hint"]
 
 
 def test_no_token_is_401_with_a_challenge() -> None:
@@ -65,7 +71,8 @@ def test_a_wrong_token_is_401(token: str) -> None:
 def test_another_scheme_is_401() -> None:
     client = ApiClient()
     client.headers = {"Authorization": "Basic " + client.headers["Authorization"].partition(" ")[2]}
-    client.get("repositories").refused(401, "UNAUTHENTICATED")
+    error = client.get("repositories").refused(401, "UNAUTHENTICATED")
+    assert (error["message"], "Bearer" in error["hint"]) == ("A token is needed.", True)
 
 
 def test_a_missing_right_is_403_and_named() -> None:
@@ -80,8 +87,11 @@ def test_a_probe_takes_no_writes(address: str) -> None:
     assert answer.headers["Allow"] == "GET, HEAD"
 
 
-def test_a_method_that_is_not_taken_is_refused() -> None:
-    ApiClient().request("PUT", "repositories", {}).refused(405, "METHOD_NOT_ALLOWED")
+@pytest.mark.parametrize("method", ["PUT", "OPTIONS"])
+def test_a_method_that_is_not_taken_is_refused(method: str) -> None:
+    answer = ApiClient().request(method, "repositories", {})
+    assert "Allow" in answer.refused(405, "METHOD_NOT_ALLOWED")["hint"]
+    assert set(answer.headers["Allow"].split(", ")) == {"GET", "HEAD", "POST"}
 
 
 @pytest.mark.parametrize(
@@ -91,6 +101,18 @@ def test_a_body_that_is_no_json_is_400(body: Any) -> None:
     answer = ApiClient().post("repositories", body)
     assert answer.status == 400
     assert answer.json["error"]["code"] in {"MALFORMED_REQUEST", "VALIDATION_FAILED"}
+    assert answer.json["error"]["hint"]
+
+
+@pytest.mark.parametrize("body", ['{"name": "a", "name": "b"}', '{"name": {"name": 1, "x": 2, "name": 3}}'])
+def test_a_field_that_is_named_twice_is_refused(body: str) -> None:
+    error = ApiClient().post("repositories", body).refused(400, "VALIDATION_FAILED")
+    assert error["details"] == {"name": ["Is named twice."]}
+
+
+def test_a_word_that_is_none_of_the_choices_lists_them() -> None:
+    (sentence,) = ApiClient().get("jobs?status=bogus").refused(400, "VALIDATION_FAILED")["details"]["status"]
+    assert sentence == "Must be one of active, paused, not bogus."
 
 
 @pytest.mark.parametrize("body", [[], "text", 7, None, True])
@@ -120,7 +142,7 @@ def test_a_query_that_postgresql_would_refuse_is_400(query: str) -> None:
 def test_a_body_that_is_too_large_is_413() -> None:
     ApiClient().post("repositories", {"name": "x" * 3_000_000}).refused(413, "REQUEST_TOO_LARGE")
     keyed = ApiClient().post("repositories", {"name": "x" * 3_000_000}, **{"Idempotency-Key": "k"})
-    keyed.refused(413, "REQUEST_TOO_LARGE")
+    assert "2621440 bytes" in keyed.refused(413, "REQUEST_TOO_LARGE")["hint"]
 
 
 def test_another_content_type_is_415() -> None:

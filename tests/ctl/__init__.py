@@ -1,1 +1,1 @@
-"""syncova-ctl against a live server on real PostgreSQL."""
+"""./syncova ctl against a live server on real PostgreSQL."""

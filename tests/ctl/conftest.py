@@ -47,7 +47,7 @@ def plan(settings: Any) -> Iterator[worker.Plan]:
 
 @pytest.fixture
 def ctl(live_server: Any, plan: worker.Plan, monkeypatch: Any, capsys: Any, tmp_path: Path) -> Ctl:
-    """Return a function that runs syncova-ctl against the live server, with a worker on duty."""
+    """Return a function that runs ./syncova ctl against the live server, with a worker on duty."""
     worker.register_worker()
     _, token = token_create(name="ctl", scopes=ALL_SCOPES, now=clock.now())
     (tmp_path / "token").write_text(token + "\n")

@@ -1,4 +1,4 @@
-"""Which server syncova-ctl speaks to: no token goes to a server that it is not for; no server is needed here."""
+"""Which server ./syncova ctl speaks to: no token goes to a server that it is not for; no server is needed here."""
 
 import http.server
 import json

@@ -41,7 +41,7 @@ def examples() -> list[tuple[Any, str]]:
 @pytest.mark.parametrize(("group", "example"), examples())
 def test_every_example_is_understood(group: Any, example: str) -> None:
     """Parsed by the program itself, not run: an option that is gone or misspelled ends with an error."""
-    _, *words = shlex.split(example)
+    words = shlex.split(example.removeprefix(f"{group.name} "))
     command = group
     while hasattr(command, "commands"):
         command = command.commands[words.pop(0)]

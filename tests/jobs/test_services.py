@@ -107,7 +107,16 @@ def test_what_is_wrong_is_named_by_its_field(fields: dict[str, Any], field: str)
     assert not Job.objects.exists()
 
 
-@pytest.mark.parametrize("path", [b"/etc/passwd", b"/home/../etc", b"/homestead"])
+@pytest.mark.parametrize("below", ["", "/packs"])
+def test_the_repository_is_no_source_of_its_own_backups(below: str) -> None:
+    """Refused when the job is saved; a directory above it is fine, the engine leaves the repository out."""
+    repository = make_repository(location="/srv/vault")
+    with pytest.raises(SourceNotAllowedError, match="is the repository"):
+        create(repository_id=repository.id, sources=(SourceInput(f"/srv/vault{below}".encode()),))
+    assert create(repository_id=repository.id, sources=(SourceInput(b"/srv"), SourceInput(b"/srv/vault2")))
+
+
+@pytest.mark.parametrize("path", [b"/etc/passwd", b"/etc", b"/homestead"])
 def test_a_source_outside_the_roots_is_refused(settings: Any, path: bytes) -> None:
     """execution.md, section 3."""
     settings.SYNCOVA_SOURCE_ROOTS = ["/home"]

@@ -10,10 +10,10 @@ from jobs.source_paths import lies_in, normalise, refusal
     [
         (b"/home", b"/home"),
         (b"/home/", b"/home"),
-        (b"//home//alice/./x/../y/", b"/home/alice/y"),
+        (b"//home//alice/./y/", b"/home/alice/y"),
+        (b"/home/..x/...", b"/home/..x/..."),
         (b"/", b"/"),
         (b"///", b"/"),
-        (b"/..", b"/"),
         (b"/a\xff\n\x1b[31m", b"/a\xff\n\x1b[31m"),
         (b"/home ", b"/home "),
     ],
@@ -23,7 +23,7 @@ def test_one_form_of_a_path(path: bytes, normal: bytes) -> None:
     assert normalise(normal) == normal
 
 
-@pytest.mark.parametrize("path", [b"", b"home", b"./x", b"/a\0b", b"/" + b"x" * 2000])
+@pytest.mark.parametrize("path", [b"", b"home", b"./x", b"/home/../etc//x/./", b"/..", b"/a\0b", b"/" + b"x" * 2000])
 def test_what_is_no_path(path: bytes) -> None:
     with pytest.raises(ValueError, match="must"):
         normalise(path)

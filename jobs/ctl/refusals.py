@@ -1,0 +1,69 @@
+"""What a server refused, in the words of the command line: options instead of the API's fields, each said once.
+
+Owns the names of fields and the choice of exit codes. Decides nothing: what is acceptable the server has said.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from repositories.console import exits
+from repositories.console.failures import Failure, ReportedFailureError
+
+# A failure keeps the exit code that the same failure has at the repository's own commands.
+EXIT_CODES: Final[Mapping[str, int]] = {
+    "VALIDATION_FAILED": exits.USAGE,
+    "REPOSITORY_NOT_FOUND": exits.NO_REPOSITORY,
+    "REPOSITORY_LOCKED": exits.LOCKED,
+    "WRONG_PASSWORD": exits.WRONG_KEY,
+    "INTEGRITY": exits.INTEGRITY,
+    "OBJECT_MISSING": exits.INTEGRITY,
+}
+_OPTIONS: Final[tuple[tuple[str, str], ...]] = (
+    (r"status", "--state"),
+    (r"name", "NAME"),
+    (r"location", "LOCATION"),
+    (r"worker_group", "--group"),
+    (r"password", "the password"),
+    (r"repository(_id)?", "--repository"),
+    (r"sources\.\d+\.exclude_patterns(\.\d+)?", "--exclude"),
+    (r"sources(\.\d+(\.\w+)?)?", "--source"),
+    (r"schedules?(\.\d+)?\.time", "--daily"),
+    (r"schedules?(\.\d+)?\.every_seconds", "--every"),
+    (r"schedules?(\.\d+)?\.expression", "--cron"),
+    (r"bandwidth_limit_bps", "--bandwidth"),
+    (r"rpo_seconds", "--rpo"),
+    (r"(schedules?\.\d+\.)?(\w+)", ""),
+)
+
+
+class RefusedError(ReportedFailureError):
+    """The server refused a request; `fields` maps the API's names of refused fields to sentences."""
+
+    def __init__(self, failure: Failure, fields: Mapping[str, str]) -> None:
+        super().__init__(failure)
+        self.fields = fields
+
+
+def refusal(code: str, message: str, hint: str, details: Mapping[str, Any]) -> RefusedError:
+    """Return what the server answered as the failure of a command."""
+    fields = {name: " ".join(map(str, value)) for name, value in details.items() if isinstance(value, list)}
+    if code == "VALIDATION_FAILED" and fields:
+        sentences = [f"{option_of(name)}: {_small(sentence, name)}" for name, sentence in fields.items()]
+        message = "; ".join(sentence.rstrip(".") for sentence in sentences)
+        hint = "" if hint in {*fields.values(), "See details for each field."} else hint
+    return RefusedError(Failure(code, message, hint or "see --help", EXIT_CODES.get(code, exits.FAILED)), fields)
+
+
+def option_of(field: str) -> str:
+    """Return the option or argument that a field of the API comes from."""
+    for form, option in _OPTIONS:
+        found = re.fullmatch(form, field)
+        if found is not None:
+            return option or f"--{found[2].replace('_', '-')}"
+    return field
+
+
+def _small(sentence: str, field: str) -> str:
+    plain = sentence.removeprefix(f"{field}: ")
+    return plain[:1].lower() + plain[1:]
