@@ -60,6 +60,6 @@ def _verdict(report: Mapping[str, Any], control: ExecutionControl) -> ExecutionR
         "INTEGRITY",
         message,
         FailureClass.INTEGRITY,
-        hint="The run's log names them, as does: syncova-repo check LOCATION",
+        hint="The run's log names them, as does: ./syncova check LOCATION",
     )
     return ExecutionResult(failure=failure, parameters=told)
