@@ -69,10 +69,17 @@ def _source_fields(source: SourceRequest, finished: SourceFinished) -> dict[str,
     return {
         "source": show_text(source.name),
         **path_fields(source.path),
-        "state": finished.status,
+        "state": _source_state(finished),
         "backup": None if finished.result is None else _figures(finished.result),
         "error": None if finished.error is None else _error(source, finished.error),
     }
+
+
+def _source_state(finished: SourceFinished) -> str:
+    """Return the state of one source in the words of the run's."""
+    if finished.result is None:
+        return FAILED
+    return PARTIAL if finished.result.skipped else SUCCEEDED
 
 
 def _state(outcome: Outcome) -> str:

@@ -6,6 +6,7 @@ re-hashed before anyone sees it.
 
 import collections
 import threading
+from collections.abc import Callable
 
 from repositories.engine.errors import EngineError, IntegrityError, ObjectMissingError
 from repositories.engine.ids import ChunkKind
@@ -21,7 +22,16 @@ _CACHE_BYTES = 24 * MIB
 class ChunkReader:
     """Reads chunks through one index. Safe in several threads."""
 
-    def __init__(self, index: ChunkIndex, packs: PackReader, keyring: Keyring, cache_bytes: int = _CACHE_BYTES) -> None:
+    def __init__(
+        self,
+        index: ChunkIndex,
+        packs: PackReader,
+        keyring: Keyring,
+        cache_bytes: int = _CACHE_BYTES,
+        failed: Callable[[bytes], None] = lambda pack_id: None,
+    ) -> None:
+        """`failed` is told of each pack that does not give back a chunk which it should hold."""
+        self._failed = failed
         self._index = index
         self._packs = packs
         self._keyring = keyring
@@ -47,6 +57,7 @@ class ChunkReader:
                 return bytes(self.extract(self.read_block(location), kind, chunk_id, location))
             except (IntegrityError, ObjectMissingError) as error:
                 failure = error
+                self._failed(location.pack)
         raise failure or ObjectMissingError(
             f"chunk {chunk_id.hex()} is in no index", hint="run check to see which backups are affected"
         )

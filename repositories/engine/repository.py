@@ -68,7 +68,7 @@ class WriteSession(StoreWriteSession):
 
     def reader(self) -> ChunkReader:
         """Return a reader over the session's own index, which need not be built a second time."""
-        return ChunkReader(self._index, self.repository.pack_reader, self.repository.keyring)
+        return ChunkReader(self._index, self.repository.pack_reader, self.repository.keyring, failed=self.distrust)
 
 
 class Repository:

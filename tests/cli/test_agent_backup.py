@@ -69,6 +69,19 @@ def test_one_good_and_one_missing_source(programs: Programs, tree: Path, tmp_pat
     assert len(backups(programs)) == 1
 
 
+def test_a_source_that_is_backed_up_in_part_has_the_state_of_the_run(programs: Programs, tree: Path) -> None:
+    """--strict makes a skipped object of a warning: here that the previous backup cannot be read."""
+    programs.back_up(tree)
+    for pack in (programs.repository / "packs").glob("*/*"):
+        pack.chmod(0o600)
+        pack.write_bytes(bytes(pack.stat().st_size))
+    ended = programs.back_up(tree, words=("--strict", "--json"))
+    (source,) = ended.json["sources"]
+    assert (ended.code, ended.json["state"], source["state"]) == (exits.SKIPPED, "partial_failure", "partial_failure")
+    (problem,) = source["backup"]["problems"]
+    assert (problem["path"], problem["code"]) == (".", "parent_unreadable")
+
+
 @pytest.mark.parametrize(("count", "code"), [(1, "SOURCE_MISSING"), (2, "ALL_SOURCES_FAILED")])
 def test_nothing_backed_up_is_a_failure(programs: Programs, tmp_path: Path, count: int, code: str) -> None:
     ended = programs.back_up(*[tmp_path / f"missing-{number}" for number in range(count)], words=("--json",))

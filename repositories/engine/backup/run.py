@@ -114,9 +114,12 @@ def _describe_all(
     reader = FileReader(session, session.repository.chunker(), hooks.clock, pulse.taken)
     comparison = Comparison(session, chunks, task.source)
     describer = Describer(Workshop(session, reader, comparison, problems, pulse, hooks))
-    cursor = ParentCursor(
-        chunks, lineage.parent, lambda reason: problems.report(ProblemKind.PARENT_UNREADABLE, b"", reason)
-    )
+
+    def give_parent_up(reason: str) -> None:
+        session.distrust_metadata()
+        problems.report(ProblemKind.PARENT_UNREADABLE, b"", reason)
+
+    cursor = ParentCursor(chunks, lineage.parent, give_parent_up)
     top = describer.top(walker.descriptor, walker.status) if walker.is_directory else None
     pages = _write_entries(walker, describer, cursor, (session, pulse))
     return describer, _Described(top, pages)

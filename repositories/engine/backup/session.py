@@ -69,6 +69,9 @@ class BackupSession(ChunkSink, Protocol):
     def has(self, kind: ChunkKind, chunk_id: bytes) -> bool:
         """Return whether a chunk can be referred to."""
 
+    def distrust_metadata(self) -> None:
+        """Store pages and streams again even if they are there: those of the parent could not be read."""
+
     def flush(self) -> None:
         """Make all chunks durable and findable."""
 

@@ -65,6 +65,18 @@ class ChunkIndex:
                     for number, block in enumerate(pack.blocks):
                         self._add_block(pack, number, block)
 
+    def distrust(self, packs: frozenset[bytes]) -> None:
+        """Make these packs unusable: what no other pack holds is no longer present."""
+        with self._lock:
+            packs = packs - self._unusable
+            if not packs:
+                return
+            self._unusable |= packs
+            for start, place in zip(self._starts, self._places, strict=True):
+                if place.pack_id in packs:
+                    for ordinal, chunk_id in enumerate(table_ids(place.record.table), start):
+                        self._withdraw(chunk_id, ordinal)
+
     def present(self, chunk_id: bytes) -> int | None:
         """Return the chunk's ordinal if it counts as stored, else None. Cheap: one dictionary look-up."""
         return self._present.get(chunk_id)
@@ -127,6 +139,20 @@ class ChunkIndex:
                 self._add_duplicate(chunk_id, ordinal)
             else:
                 self._doubtful[chunk_id] = ordinal
+
+    def _withdraw(self, chunk_id: bytes, ordinal: int) -> None:
+        if self._present.get(chunk_id) != ordinal:
+            return
+        usable = (spare for spare in self._spares.get(chunk_id, ()) if not self._is_unusable(spare))
+        other = next(usable, None)
+        self._doubtful[chunk_id] = ordinal
+        if other is None:
+            del self._present[chunk_id]
+        else:
+            self._present[chunk_id] = other
+
+    def _is_unusable(self, ordinal: int) -> bool:
+        return self._places[self.block_of(ordinal)].pack_id in self._unusable
 
     def _add_duplicate(self, chunk_id: bytes, ordinal: int) -> None:
         if self._present.setdefault(chunk_id, ordinal) != ordinal:

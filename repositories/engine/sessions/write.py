@@ -94,6 +94,17 @@ class WriteSession:
             return True
         return chunk_id in self._own
 
+    def distrust(self, pack_id: bytes) -> None:
+        """Count nothing as stored that lies in this pack alone: a chunk of it could not be read."""
+        self._index.distrust(frozenset({pack_id}))
+
+    def distrust_metadata(self) -> None:
+        """Count no page or stream of an earlier session as stored: what describes a parent could not be read."""
+        own = {pack.pack_id for pack in self._own_packs}
+        packs = self._index.packs().values()
+        doubtful = {pack.pack_id for pack in packs if pack.pack_class == PackClass.METADATA}
+        self._index.distrust(frozenset(doubtful - own))
+
     def put(self, kind: ChunkKind, data: bytes | bytearray | memoryview) -> tuple[bytes, bool]:
         """Store a chunk; return its id and whether it was new. `data` is copied if it can change later.
 

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from repositories.engine.display import show_path
 from repositories.engine.errors import SourceError
 from repositories.engine.manifest.entries import NAME_LIMIT, PATH_LIMIT
 from repositories.engine.manifest.problems import ProblemKind, classify
@@ -104,7 +105,7 @@ class Walker:
     def directories(self) -> Iterator[Directory]:
         """Yield directories in manifest order; each one's `items` must be used up before the next is taken.
 
-        Raises SourceError when the root itself cannot be listed.
+        Raises SourceError when the root itself cannot be listed, or lies on a file system that the kernel makes up.
         """
         first = self._open_first()
         yield first
@@ -179,6 +180,11 @@ class Walker:
         root = self._root
         if root.only is not None:
             return Directory(self, b"", root.descriptor, root.status.st_dev, [root.only])
+        if self._rules.file_systems.is_pseudo(root.status.st_dev):
+            raise SourceError(
+                f"source {show_path(root.path)} lies on a file system that the kernel makes up",
+                hint="give a directory of a real file system; a single file of this one may be given",
+            )
         try:
             names = list_names(root.descriptor)
         except OSError as error:

@@ -256,6 +256,9 @@ def test_a_parent_that_cannot_be_read_is_given_up_with_a_warning(tmp_path: Path)
     result = back_up_tree(open_repository(storage, PASSWORD), tmp_path / "tree")
     assert result.bytes_read > 6_000_000
     assert kinds(result) == [(ProblemKind.PARENT_UNREADABLE, b"")]
+    assert result.problems[0].detail.startswith("the previous backup cannot be read, so that all files were read again")
+    restored = restore_latest(open_repository(storage, PASSWORD), tmp_path / "out")
+    assert (restored.exit_code, restored.files) == (0, result.files), "what describes it was stored again"
 
 
 def test_a_root_that_may_not_be_read_is_an_error_of_the_source(tmp_path: Path) -> None:

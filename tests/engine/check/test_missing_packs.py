@@ -10,7 +10,7 @@ import pytest
 
 from repositories.engine.backup import Hooks
 from repositories.engine.check import CheckRequest, check
-from repositories.engine.errors import SourceEmptyError
+from repositories.engine.errors import IntegrityError, SourceEmptyError
 from repositories.engine.ids import ChunkKind
 from repositories.engine.repository import Repository, open_repository
 from repositories.engine.storage.memory import MemoryStorage
@@ -138,3 +138,30 @@ def test_the_start_of_a_session_lists_the_packs_once_and_reads_none(
         monkeypatch.setattr(MemoryStorage, method, watched)
     with repository.begin_write(SMALL_PACKS):
         assert [name for name in asked if name.startswith("packs/")] == ["packs/"]
+
+
+def test_what_a_session_could_not_read_it_stores_again(storage: MemoryStorage) -> None:
+    """Damage that no size tells, met in what describes a parent: nothing new may refer to it."""
+    repository = make_repository(storage)
+    stored: dict[ChunkKind, bytes] = {}
+    for kind in (ChunkKind.PAGE, ChunkKind.STREAM):
+        with repository.begin_write(SMALL_PACKS) as session:
+            stored[kind] = session.put(kind, b"content")[0]
+            session.commit(b"root", nothing)
+    for pack in repository.reader().index.packs().values():
+        if b"\3" in pack.blocks[0].table[4:5]:
+            name = f"packs/{pack.pack_id.hex()[:2]}/{pack.pack_id.hex()}"
+            storage.objects[name] = bytes(len(storage.objects[name]))
+    with open_repository(storage, PASSWORD).begin_write(SMALL_PACKS) as session:
+        assert session.has(ChunkKind.STREAM, stored[ChunkKind.STREAM])
+        with pytest.raises(IntegrityError):
+            session.reader().read(ChunkKind.STREAM, stored[ChunkKind.STREAM])
+        assert not session.has(ChunkKind.STREAM, stored[ChunkKind.STREAM])
+        assert session.has(ChunkKind.PAGE, stored[ChunkKind.PAGE]), "it lies in another pack"
+        assert session.put(ChunkKind.STREAM, b"content")[1]
+        session.flush()
+        session.distrust_metadata()
+        assert not session.has(ChunkKind.PAGE, stored[ChunkKind.PAGE])
+        assert session.has(ChunkKind.STREAM, stored[ChunkKind.STREAM]), "its own packs are to be trusted"
+    reader = open_repository(storage, PASSWORD).reader()
+    assert reader.read(ChunkKind.STREAM, stored[ChunkKind.STREAM]) == b"content"

@@ -154,12 +154,19 @@ def test_own_data_is_left_out_by_identity(tmp_path: Path) -> None:
 
 
 class FakeMounts(FileSystems):
-    def __init__(self, pseudo: bool) -> None:
+    def __init__(self, pseudo: int | None) -> None:
         super().__init__("/nonexistent")
         self.pseudo = pseudo
 
     def is_pseudo(self, device: int) -> bool:
-        return self.pseudo
+        return device == self.pseudo
+
+
+@pytest.mark.skipif(not Path("/proc/self/mountinfo").exists(), reason="there is no such file system")
+def test_a_root_that_the_kernel_makes_up_is_refused() -> None:
+    for root in ("/proc", "/proc/self", "/sys/kernel"):
+        with pytest.raises(SourceError, match=f"source {root} lies on a file system that the kernel makes up"):
+            walk(Path(root))
 
 
 def test_other_file_systems_stay_as_empty_directories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,10 +185,10 @@ def test_other_file_systems_stay_as_empty_directories(tmp_path: Path, monkeypatc
     found, problems = walk(tmp_path, one_file_system=True)
     assert paths(found) == [b"mount", b"z"]
     assert problems == [(ProblemKind.OTHER_FILE_SYSTEM, b"mount")]
-    found, problems = walk(tmp_path, file_systems=FakeMounts(pseudo=True))
+    found, problems = walk(tmp_path, file_systems=FakeMounts(tmp_path.stat().st_dev + 1))
     assert paths(found) == [b"mount", b"z"]
     assert problems == [(ProblemKind.PSEUDO_FILE_SYSTEM, b"mount")]
-    assert b"mount/below" in paths(walk(tmp_path, file_systems=FakeMounts(pseudo=False))[0])
+    assert b"mount/below" in paths(walk(tmp_path, file_systems=FakeMounts(None))[0])
 
 
 def test_types_of_file_systems_are_read_from_the_mounts(tmp_path: Path) -> None:
