@@ -69,6 +69,10 @@ def test_info_tells_keys_and_sizes(programs: Programs, tree: Path) -> None:
     assert facts["bytes"] >= facts["pack_bytes"] > 0
     shown = programs.repo("info", programs.repository)
     assert facts["repository_id"] in shown.out
+    assert [line.partition(", made")[0] for line in shown.out.splitlines() if line.startswith("key: ")] == [
+        "key: password",
+        "key: recovery code",
+    ]
     shown.assert_harmless()
 
 
@@ -141,7 +145,9 @@ def test_show_lists_the_problems_that_a_backup_carries(
     assert document["backup"]["state"] == "partial"
     (problem,) = document["problems"]
     assert (problem["severity"], problem["kind"], problem["path"]) == ("skipped", "permission", "secret")
-    assert "  skipped: secret: Permission denied\n" in programs.repo("show", programs.repository, "latest").out
+    shown = programs.repo("show", programs.repository, "latest").out
+    assert "  skipped: secret: Permission denied\n" in shown
+    assert "1 skipped, 0 warnings, 0 notes" in shown
     assert "partial (1 skipped" in programs.repo("list", programs.repository).out
 
 
