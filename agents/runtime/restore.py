@@ -27,6 +27,13 @@ EXAMPLES = (
     "restore -r /mnt/backups/home --backup latest --target /tmp/home",
     "restore -r /mnt/backups/home --at '2026-11-29 18:00' --source laptop:/home --path documents --target /tmp/docs",
 )
+_ATTRIBUTES = {
+    "special_bits": "setuid and setgid",
+    "acl": "the access control list",
+    "xattr": "extended attributes",
+    "times": "the exact time",
+    "hard_link": "the hard link",
+}
 OVERWRITE = ("never", "if-newer", "if-changed", "always")
 
 
@@ -101,13 +108,25 @@ def _print(terminal: Terminal, result: dict[str, Any]) -> None:
     )
     if result["verified_files"]:
         terminal.line(f"  {show_count(result['verified_files'], 'file')} read back and compared")
-    if result["existing"]:
-        terminal.line(f"  {result['existing']:,} were there already and identical")
+    _print_existing(terminal, result)
     _print_paths(terminal, result, "damaged", "not restored, damaged in the repository")
     _print_paths(terminal, result, "failed", "not restored")
     _print_paths(terminal, result, "kept", "kept as it is, differs from the backup (see --overwrite)")
     for kind, count in result["warnings"].items():
-        terminal.warning(f"{kind} of {show_count(count, 'object')} could not be set")
+        terminal.warning(f"{_ATTRIBUTES.get(kind, kind)} of {show_count(count, 'object')} could not be set")
+    if result["unverified"]:
+        terminal.warning(f"{show_count(result['unverified'], 'file')} could not be read back: closed by their own mode")
+
+
+def _print_existing(terminal: Terminal, result: dict[str, Any]) -> None:
+    identical = result["existing"] - result["not_compared"]
+    if identical:
+        terminal.line(f"  {identical:,} were there already and identical")
+    if result["not_compared"]:
+        terminal.line(
+            f"  {show_count(result['not_compared'], 'file')} of equal size and time there already, "
+            "whose content was not compared (see --verify)"
+        )
 
 
 def _print_paths(terminal: Terminal, result: dict[str, Any], kind: str, meaning: str) -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
 LINE_SECONDS = 10.0
+_PHASES_OF_RESTORE = frozenset({"restoring", "finishing", "verifying"})
 NONE = "none"
 
 
@@ -119,7 +120,8 @@ class BarView:
 
 def figures(event: Progress) -> str:
     """Return the figures of a progress event in words."""
-    parts = [f"{show_count(event.files, 'file')}", f"{show_bytes(event.bytes_read)} read"]
+    done = "written" if event.phase in _PHASES_OF_RESTORE else "read"
+    parts = [f"{show_count(event.files, 'file')}", f"{show_bytes(event.bytes_read)} {done}"]
     if event.bytes_stored:
         parts.append(f"{show_bytes(event.bytes_stored)} stored")
     return ", ".join(parts)

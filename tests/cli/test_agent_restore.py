@@ -83,6 +83,26 @@ def test_the_backup_may_be_named_by_time_source_or_part(programs: Programs, tree
     assert restore(programs, "--at", "2001-01-01", "--json").json["error"]["code"] == "BACKUP_NOT_FOUND"
 
 
+def test_what_was_only_compared_by_size_and_time_is_told(programs: Programs, tree: Path) -> None:
+    programs.back_up(tree)
+    restore(programs, "--backup", "latest")
+    for words, told in (
+        ((), "were there already and identical"),
+        (("--overwrite", "if-changed"), "content was not compared (see --verify)"),
+    ):
+        assert told in restore(programs, "--backup", "latest", *words).out
+    compared = restore(programs, "--backup", "latest", "--overwrite", "if-changed", "--verify")
+    assert "not compared" not in compared.out
+
+
+def test_the_repository_is_no_target(programs: Programs, tree: Path) -> None:
+    programs.back_up(tree)
+    words = ("--backup", "latest", "--target", programs.repository / "packs" / "new", "--json")
+    ended = programs.agent("restore", "-r", programs.repository, *words)
+    assert (ended.code, ended.json["error"]["code"]) == (exits.FAILED, "RESTORE_TARGET")
+    assert not (programs.repository / "packs" / "new").exists()
+
+
 def test_a_part_of_a_backup(programs: Programs, tree: Path, tmp_path: Path) -> None:
     programs.back_up(tree)
     for path in ("below/file", str(tree / "below" / "file")):

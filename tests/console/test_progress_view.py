@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from repositories.console.failures import CommandError
-from repositories.console.progress_view import PlainView, choose_view
+from repositories.console.progress_view import PlainView, choose_view, figures
 from repositories.console.terminal import Terminal
 from repositories.engine.process.protocol import Event, Progress, SourceStarted
 
@@ -40,6 +40,10 @@ def test_lines_are_rare_off_a_terminal(capfd: pytest.CaptureFixture[str]) -> Non
     lines = capfd.readouterr().err.splitlines()
     assert len(lines) == 2
     assert "1,234 files, 1.00 MiB read, 1.00 KiB stored" in lines[0]
+
+
+def test_what_a_restore_has_done_is_written_not_read() -> None:
+    assert figures(Progress(phase="restoring", files=1, bytes_read=2**20)) == "1 file, 1.00 MiB written"
 
 
 @pytest.mark.parametrize(("progress", "quiet"), [("none", False), ("auto", True)])
