@@ -69,6 +69,9 @@ def unlock(storage: Storage, secret: bytes, randomness: Randomness) -> OpenedRep
         except (WrongKeyError, *_DAMAGED) as error:
             # A creator that died in a race has left no slot perhaps: what the true one says is more to the point.
             failure = error if isinstance(error, WrongKeyError) else failure or error
+    if not opened and isinstance(failure, IntegrityError):
+        # A check could not open it either.
+        raise type(failure)(failure.message, hint=_FROM_A_COPY) from failure
     if not opened:
         raise failure or WrongKeyError("no key slot opens", hint="check the password")
     return opened[0] if len(opened) == 1 else _really_made(opened)
@@ -174,7 +177,7 @@ def _open_keyring(storage: Storage, config_bytes: bytes, config: Config, unlocke
         if record.generation == generation and record.repository_id == config.repository_id:
             return open_keyring(record)
     if failure is not None:
-        raise type(failure)(failure.message, hint=_FROM_A_COPY)
+        raise failure
     where = _within(storage, f"keyrings/{group}")
     raise IntegrityError(f"the keyring of this repository is missing in {where}", hint=_FROM_A_COPY)
 

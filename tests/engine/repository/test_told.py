@@ -74,6 +74,7 @@ def test_an_object_that_is_damaged_twice_is_named(storage: MemoryStorage, kind: 
     with pytest.raises(IntegrityError) as caught:
         open_repository(storage, PASSWORD)
     assert min(names, key=len) in caught.value.message
+    assert "copy" in caught.value.hint, "a check could not open it either"
 
 
 def test_the_place_is_named(tmp_path: Path) -> None:
