@@ -151,10 +151,10 @@ def test_the_last_check_tells_which_backups_are_hurt(storage: MemoryStorage, tmp
     first, second = (backup.manifest_id for backup in list_backups(open_repository(storage, PASSWORD)))
     run(storage, read_data=False)
     assert open_repository(storage, PASSWORD).hurt_manifests() == frozenset()
-    name = packs(storage, open_repository(storage, PASSWORD), 1)[0]
-    whole = storage.objects.pop(name)
+    names = packs(storage, open_repository(storage, PASSWORD), 1)
+    whole = {name: storage.objects.pop(name) for name in names}
     run(storage, read_data=False)
     assert open_repository(storage, PASSWORD).hurt_manifests() == {first, second}
-    storage.objects[name] = whole
+    storage.objects.update(whole)
     run(storage, read_data=False)
     assert open_repository(storage, PASSWORD).hurt_manifests() == frozenset()
