@@ -19,9 +19,9 @@ from repositories.engine.metadata.apply import (
     remove_inherited_acls,
 )
 from repositories.engine.metadata.extended import object_in
-from repositories.engine.metadata.lacking import report_lacking
 from repositories.engine.restore.chunks import AnyChunks
 from repositories.engine.restore.existing import Policy, Verdict
+from repositories.engine.restore.lacking import report_lacking
 from repositories.engine.restore.tally import Tally
 from repositories.engine.restore.target import UNFINISHED_DIRECTORY, is_unfinished
 from repositories.engine.restore.writing import attributes_of, raise_if_fatal, room_for, temporary_name

@@ -20,9 +20,9 @@ from repositories.engine.errors import IntegrityError, ObjectMissingError, Resto
 from repositories.engine.manifest.entries import Entry
 from repositories.engine.metadata.apply import Attributes, apply_to_descriptor, remove_inherited_acls
 from repositories.engine.metadata.extended import object_in
-from repositories.engine.metadata.lacking import report_lacking
 from repositories.engine.restore.chunks import AnyChunks, Piece, Place, content_of, read_piece, xattrs_of
 from repositories.engine.restore.existing import Policy, Verdict
+from repositories.engine.restore.lacking import report_lacking
 from repositories.engine.restore.tally import Tally
 from repositories.engine.restore.target import UNFINISHED_FILE, is_unfinished
 
