@@ -19,6 +19,7 @@ from jobs.database_time import database_now
 from jobs.execution import execution_request
 from jobs.executors import ExecutionRequest, ExecutionResult, Executor, Failure, NotConfiguredExecutor
 from jobs.leases import LeaseLostError
+from jobs.services import worker_drains
 from jobs.states import FailureClass
 from jobs.verdict import Verdict
 from syncova_project.errors import SyncovaError
@@ -105,8 +106,15 @@ def _with_control(request: ExecutionRequest, control: RunControl) -> ExecutionRe
 
 def _write_end(run_id: uuid.UUID, fence: int, result: ExecutionResult) -> Verdict | None:
     """Write the end for as long as it takes (A16). A result that the database refuses is told as a failure."""
+
+    def write() -> Verdict | None:
+        if drain.requested():
+            # Before the run is queued again: else it is admitted onto this dying worker, which has not said so yet.
+            worker_drains(host=socket.gethostname(), process_id=os.getppid())
+        return conclude(run_id, fence, result, now=database_now())
+
     try:
-        return until_done(lambda: conclude(run_id, fence, result, now=database_now()))
+        return until_done(write)
     except DatabaseError as error:
         logger.exception("The result of run %s was refused", run_id)
         refused = _failure("RESULT_REFUSED", f"The database refused the result: {error}", FailureClass.UNKNOWN)

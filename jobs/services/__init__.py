@@ -6,7 +6,7 @@ Callers pass `now` as the database told it (jobs.database_time) and the name of 
 from jobs.services.jobs import job_create, job_delete, job_pause, job_resume
 from jobs.services.new_job import NewJob, SourceInput
 from jobs.services.runs import operation_request, run_cancel, run_request
-from jobs.services.workers import WorkerInput, worker_gone, worker_seen
+from jobs.services.workers import WorkerInput, worker_drains, worker_gone, worker_seen
 
 __all__ = [
     "NewJob",
@@ -19,6 +19,7 @@ __all__ = [
     "operation_request",
     "run_cancel",
     "run_request",
+    "worker_drains",
     "worker_gone",
     "worker_seen",
 ]

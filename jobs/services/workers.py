@@ -51,6 +51,11 @@ def worker_seen(worker: WorkerInput, *, draining: bool = False, now: dt.datetime
     return row
 
 
+def worker_drains(*, host: str, process_id: int) -> None:
+    """Let a process give no slots any more; told by whoever learns first that it shuts down."""
+    WorkerProcess.objects.filter(host=host, process_id=process_id).update(draining=True)
+
+
 def worker_gone(*, group: str, host: str, process_id: int) -> None:
     """Forget a process that ends."""
     WorkerProcess.objects.filter(runner__name__iexact=group, host=host, process_id=process_id).delete()

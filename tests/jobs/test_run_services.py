@@ -21,6 +21,7 @@ from jobs.services import (
     operation_request,
     run_cancel,
     run_request,
+    worker_drains,
     worker_gone,
     worker_seen,
 )
@@ -115,6 +116,10 @@ def test_a_worker_is_seen_renewed_and_gone(django_capture_on_commit_callbacks: A
     worker_seen(replace(worker, slots=4), draining=True, now=NOW)
     row.refresh_from_db()
     assert (row.slots, row.draining) == (4, True)
+    worker_seen(worker, now=NOW)
+    worker_drains(host="alpha", process_id=7)
+    row.refresh_from_db()
+    assert row.draining
     worker_gone(group="default", host="alpha", process_id=7)
     assert not WorkerProcess.objects.exists()
 

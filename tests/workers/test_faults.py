@@ -89,6 +89,8 @@ def test_sigterm_cancels_and_queues_again(stack: Stack, tmp_path: Path) -> None:
     assert (following.trigger, following.attempt) == (Trigger.REQUEUE, run.attempt)
     eventually(lambda: not processes.is_alive(main_process), what="the worker ends by itself")
     assert not WorkerProcess.objects.filter(runner__name="term").exists()
+    following.refresh_from_db()
+    assert following.admitted_at is None, "it was admitted onto the worker that was shutting down"
     scenario.without_brake(asked)
     stack.start_worker("again", group="term")
     assert scenario.finished(following).state == RunState.SUCCEEDED
