@@ -1,8 +1,9 @@
-"""Sets the attributes of restored objects: owner, then mode, ACL, extended attributes, times.
+"""Sets the attributes of restored objects: owner, extended attributes, times, then mode, ACLs.
 
-Owns that order: chown clears setuid and file capabilities, so it comes first; an ACL's mask lives in the mode's
-group bits, so ACLs come after it; every change touches the times, so they come last. What a target cannot take is
-reported by class and never stops anything.
+Owns that order: chown clears setuid and file capabilities, so it comes first; the mode takes away the mark of an
+unfinished object, so all but ACLs is set before it, and a restore killed in between knows the object as its own; an
+ACL's mask lives in the mode's group bits, so ACLs come last. None of these touches a modification time that is set.
+What a target cannot take is reported by class and never stops anything.
 """
 
 import contextlib
@@ -48,10 +49,12 @@ class Attributes:
 def apply_to_descriptor(descriptor: int, wanted: Attributes, report: ReportAttribute) -> None:
     """Set all attributes of an open file or directory."""
     owned = _owner(lambda uid, gid: os.chown(descriptor, uid, gid), wanted, report)
-    _attempt(lambda: os.chmod(descriptor, _mode(wanted, report, owned=owned)), AttributeClass.MODE, report)
-    _set_xattrs(descriptor, wanted.xattrs, report)
+    plain, acls = _parted(wanted.xattrs)
+    _set_xattrs(descriptor, plain, report)
     times = (wanted.mtime_ns, wanted.mtime_ns)
     _attempt(lambda: os.utime(descriptor, ns=times), None, report)
+    _attempt(lambda: os.chmod(descriptor, _mode(wanted, report, owned=owned)), AttributeClass.MODE, report)
+    _set_xattrs(descriptor, acls, report)
     _require_time(os.fstat(descriptor), wanted, report)
 
 
@@ -66,11 +69,14 @@ def apply_to_link(directory: int, name: bytes, wanted: Attributes, report: Repor
 def apply_to_special(directory: int, name: bytes, wanted: Attributes, report: ReportAttribute) -> None:
     """Set the attributes of a FIFO or device, which must not be opened."""
     owned = _owner(lambda uid, gid: os.chown(name, uid, gid, dir_fd=directory, follow_symlinks=False), wanted, report)
+    plain, acls = _parted(wanted.xattrs)
+    if plain:
+        _set_xattrs(object_in(directory, name), plain, report)
+    _set_times_at(directory, name, wanted, report)
     mode = _mode(wanted, report, owned=owned)
     _attempt(lambda: chmod_unopened(directory, name, mode), AttributeClass.MODE, report)
-    if wanted.xattrs:
-        _set_xattrs(object_in(directory, name), wanted.xattrs, report)
-    _set_times_at(directory, name, wanted, report)
+    if acls:
+        _set_xattrs(object_in(directory, name), acls, report)
 
 
 def _owner(chown: Callable[[int, int], None], wanted: Attributes, report: ReportAttribute) -> bool:
@@ -93,8 +99,14 @@ def _mode(wanted: Attributes, report: ReportAttribute, *, owned: bool) -> int:
     return mode
 
 
+def _parted(xattrs: Sequence[tuple[bytes, bytes]]) -> tuple[list[tuple[bytes, bytes]], list[tuple[bytes, bytes]]]:
+    """Return ordinary extended attributes and ACLs, each in order."""
+    plain = sorted(item for item in xattrs if not item[0].startswith(ACL_PREFIX))
+    return plain, sorted(item for item in xattrs if item[0].startswith(ACL_PREFIX))
+
+
 def _set_xattrs(target: int | bytes, xattrs: Sequence[tuple[bytes, bytes]], report: ReportAttribute) -> None:
-    for name, value in sorted(xattrs, key=lambda item: not item[0].startswith(ACL_PREFIX)):
+    for name, value in xattrs:
         kind = AttributeClass.ACL if name.startswith(ACL_PREFIX) else AttributeClass.XATTR
         try:
             write_xattr(target, name, value)

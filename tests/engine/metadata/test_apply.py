@@ -139,3 +139,25 @@ def test_attributes_are_read_through_descriptors(tmp_path: Path) -> None:
     assert found == []
     assert failure is not None
     assert failure.errno == errno.ENOENT
+
+
+def test_the_mark_of_an_unfinished_object_goes_when_its_times_are_right(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """engine.md 7: a killed restore knows its own unfinished objects, so the mode is set after the times."""
+    path = tmp_path / "file"
+    path.touch(mode=0o600)
+    seen: list[int] = []
+    chmod = os.chmod
+
+    def recording(target: int, mode: int) -> None:
+        seen.append(os.fstat(target).st_mtime_ns)
+        chmod(target, mode)
+
+    monkeypatch.setattr(os, "chmod", recording)
+    with path.open("rb") as file:
+        apply_to_descriptor(
+            file.fileno(), Attributes(0o640, os.geteuid(), os.getegid(), 1_234_567_890), lambda *_: None
+        )
+    assert seen == [1_234_567_890]
+    assert (path.stat().st_mtime_ns, path.stat().st_mode & 0o7777) == (1_234_567_890, 0o640)
