@@ -10,7 +10,7 @@ from typing import Final
 from django.conf import settings
 
 from jobs.executors import ExecutionRequest, ExecutionSource
-from repositories.engine.process import protocol
+from repositories.engine.process import requests
 from repositories.opening import RepositoryAccess
 from syncova_project import env
 from syncova_project.instants import nanoseconds
@@ -21,20 +21,20 @@ _PASSED_ON: Final = ("HOME", "TZ", "TMPDIR", "HTTPS_PROXY", "HTTP_PROXY", "NO_PR
 FIRST_EPOCH: Final = 1
 
 
-def backup_request(request: ExecutionRequest, access: RepositoryAccess) -> protocol.Request:
+def backup_request(request: ExecutionRequest, access: RepositoryAccess) -> requests.Request:
     """Return the request that backs up all sources of a run in one opening of the repository (A4)."""
-    return protocol.Request(
+    return requests.Request(
         operation="backup",
         parent_pid=os.getpid(),
         repository=_access(access),
-        run=protocol.RunReference(
+        run=requests.RunReference(
             id=str(request.run_id),
             fence=request.fence,
             scheduled_for_ns=nanoseconds(request.scheduled_for),
             trigger=str(request.trigger),
         ),
         # One row is one control plane's view of one repository, and survives a dump: its id names the controller.
-        controller=protocol.ControllerReference(id=str(access.id), epoch=FIRST_EPOCH, fence_intended=request.fence),
+        controller=requests.ControllerReference(id=str(access.id), epoch=FIRST_EPOCH, fence_intended=request.fence),
         host=socket.gethostname(),
         sources=tuple(_source(source) for source in request.sources),
         bandwidth_bytes_per_second=request.bandwidth_limit_bps,
@@ -43,15 +43,15 @@ def backup_request(request: ExecutionRequest, access: RepositoryAccess) -> proto
     )
 
 
-def info_request(access: RepositoryAccess) -> protocol.Request:
+def info_request(access: RepositoryAccess) -> requests.Request:
     """Return the request that only opens the repository and tells its id."""
-    return protocol.Request(operation="info", parent_pid=os.getpid(), repository=_access(access))
+    return requests.Request(operation="info", parent_pid=os.getpid(), repository=_access(access))
 
 
-def check_request(access: RepositoryAccess, *, read_data: bool) -> protocol.Request:
+def check_request(access: RepositoryAccess, *, read_data: bool) -> requests.Request:
     """Return the request that checks a repository."""
-    order = protocol.CheckOrder(read_data=read_data)
-    return protocol.Request(operation="check", parent_pid=os.getpid(), repository=_access(access), check=order)
+    order = requests.CheckOrder(read_data=read_data)
+    return requests.Request(operation="check", parent_pid=os.getpid(), repository=_access(access), check=order)
 
 
 def engine_environment() -> dict[str, str]:
@@ -68,13 +68,13 @@ def skipped_paths(location: str) -> tuple[bytes, ...]:
     return tuple(paths)
 
 
-def _access(access: RepositoryAccess) -> protocol.RepositoryAccess:
+def _access(access: RepositoryAccess) -> requests.RepositoryAccess:
     # No expected id: a swapped directory is recorded and shown, and the run goes on (A10).
-    return protocol.RepositoryAccess(location=access.location, password=access.password.decode("utf-8"))
+    return requests.RepositoryAccess(location=access.location, password=access.password.decode("utf-8"))
 
 
-def _source(source: ExecutionSource) -> protocol.SourceRequest:
-    return protocol.SourceRequest(
+def _source(source: ExecutionSource) -> requests.SourceRequest:
+    return requests.SourceRequest(
         key=str(source.task_run_id),
         name=source.name,
         type=source.type,

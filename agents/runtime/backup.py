@@ -17,7 +17,7 @@ from repositories.console.terminal import Terminal, terminal_of
 from repositories.engine.clock import SYSTEM_CLOCK
 from repositories.engine.display import show_path
 from repositories.engine.ids import uuid7
-from repositories.engine.process.protocol import Request, RunReference, SourceOptions, SourceRequest
+from repositories.engine.process.requests import Request, RunReference, SourceOptions, SourceRequest
 from repositories.engine.throttle import parse_rate
 from syncova_project import clock
 

@@ -16,14 +16,8 @@ from repositories.console.terminal import Terminal
 from repositories.engine.display import path_fields, show_bytes, show_count, show_duration, show_text
 from repositories.engine.errors import SourceEmptyError
 from repositories.engine.ids import short_id
-from repositories.engine.process.protocol import (
-    ErrorInfo,
-    ProblemInfo,
-    Request,
-    SourceFigures,
-    SourceFinished,
-    SourceRequest,
-)
+from repositories.engine.process.protocol import ErrorInfo, ProblemInfo, SourceFigures, SourceFinished
+from repositories.engine.process.requests import Request, SourceRequest
 
 SUCCEEDED, PARTIAL, FAILED = "succeeded", "partial_failure", "failed"
 ALL_FAILED = "ALL_SOURCES_FAILED"

@@ -14,7 +14,7 @@ from repositories.console.repository_access import access, split_location
 from repositories.console.terminal import Terminal, terminal_of
 from repositories.console.times import parse_moment
 from repositories.engine.display import show_bytes, show_count
-from repositories.engine.process.protocol import Request, RestoreOrder
+from repositories.engine.process.requests import Request, RestoreOrder
 from repositories.engine.throttle import parse_rate
 from syncova_project import clock
 

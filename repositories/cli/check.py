@@ -11,7 +11,7 @@ from repositories.console.progress_view import choose_view
 from repositories.console.repository_access import access, split_location
 from repositories.console.terminal import Terminal, terminal_of
 from repositories.engine.display import show_bytes, show_count
-from repositories.engine.process.protocol import CheckOrder, Request
+from repositories.engine.process.requests import CheckOrder, Request
 from syncova_project import clock
 
 NAME = "check"

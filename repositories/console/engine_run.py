@@ -23,9 +23,9 @@ from repositories.engine.process.protocol import (
     Log,
     Opened,
     Progress,
-    Request,
     SourceFinished,
 )
+from repositories.engine.process.requests import Request
 
 LOOK_SECONDS = 0.5
 # A cancel takes at most five seconds in every phase; then the child is killed.

@@ -11,14 +11,7 @@ from repositories.console.failures import CommandError
 from repositories.console.options import AUTO, JSON
 from repositories.console.terminal import Terminal
 from repositories.engine.display import show_bytes, show_count, show_duration
-from repositories.engine.process.protocol import (
-    Event,
-    Log,
-    Progress,
-    SourceFinished,
-    SourceStarted,
-    encode_line,
-)
+from repositories.engine.process.protocol import Event, Log, Progress, SourceFinished, SourceStarted, encode_line
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar

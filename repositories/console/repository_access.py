@@ -14,7 +14,7 @@ from repositories.console.passwords import read_password, warn_if_public
 from repositories.console.paths import absolute
 from repositories.console.terminal import Terminal
 from repositories.engine.display import show_text
-from repositories.engine.process.protocol import RepositoryAccess
+from repositories.engine.process.requests import RepositoryAccess
 from repositories.engine.storage.locations import local_directory
 from syncova_project import env
 

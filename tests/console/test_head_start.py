@@ -6,7 +6,7 @@ import pytest
 
 from repositories.console import head_start
 from repositories.engine.process.client import EngineProcess
-from repositories.engine.process.protocol import Request
+from repositories.engine.process.requests import Request
 from tests.engine.process.children import access, collect, group, result, wait_until
 from tests.engine.repositories import local_repository
 

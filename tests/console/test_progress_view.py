@@ -66,7 +66,7 @@ def test_the_bar_shows_names_as_they_are() -> None:
 import time
 from repositories.console.progress_view import choose_view
 from repositories.console.terminal import Terminal
-from repositories.engine.process.protocol import Progress
+from repositories.engine.process.protocol import (Progress)
 view = choose_view("auto", Terminal(), time.monotonic)
 view.show(Progress(phase="reading", current="a[/b][red]:smiley:.txt"))
 view.close()

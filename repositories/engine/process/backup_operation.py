@@ -15,17 +15,9 @@ from repositories.engine.manifest.problems import Problem, Severity
 from repositories.engine.process.channel import Channel
 from repositories.engine.process.failures import error_info
 from repositories.engine.process.introduction import introduce_writer, uuid_of
-from repositories.engine.process.protocol import (
-    Log,
-    ProblemInfo,
-    Request,
-    RunReference,
-    SourceFigures,
-    SourceFinished,
-    SourceRequest,
-    SourceStarted,
-)
+from repositories.engine.process.protocol import Log, ProblemInfo, SourceFigures, SourceFinished, SourceStarted
 from repositories.engine.process.reports import bucket_of, progress_event
+from repositories.engine.process.requests import Request, RunReference, SourceRequest
 from repositories.engine.progress import Progress as Report
 from repositories.engine.progress import ProgressGate
 from repositories.engine.repository import WriteOptions, WriteSession

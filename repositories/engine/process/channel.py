@@ -11,7 +11,8 @@ from typing import BinaryIO
 
 from repositories.engine.errors import LeaseLostError, OperationCancelledError
 from repositories.engine.process import protocol
-from repositories.engine.process.protocol import Event, Request
+from repositories.engine.process.protocol import Event
+from repositories.engine.process.requests import Request
 
 _LOOK_SECONDS = 0.2
 

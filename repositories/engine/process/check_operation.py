@@ -12,8 +12,8 @@ from repositories.engine.display import show_text
 from repositories.engine.ids import short_id
 from repositories.engine.process.channel import Channel
 from repositories.engine.process.introduction import introduce
-from repositories.engine.process.protocol import Request
 from repositories.engine.process.reports import progress_event
+from repositories.engine.process.requests import Request
 from repositories.engine.progress import Progress, ProgressGate
 
 

@@ -16,7 +16,8 @@ from typing import IO, cast
 import msgspec
 
 from repositories.engine.process import protocol
-from repositories.engine.process.protocol import ErrorInfo, Event, Failed, Request
+from repositories.engine.process.protocol import ErrorInfo, Event, Failed
+from repositories.engine.process.requests import Request
 from repositories.engine.process.spawn import spawn
 
 STDERR_KEPT = 16_384

@@ -10,7 +10,8 @@ from repositories.engine.display import show_text
 from repositories.engine.errors import ConfigurationError
 from repositories.engine.process.channel import Channel
 from repositories.engine.process.opening import open_for
-from repositories.engine.process.protocol import ControllerInfo, ControllerReference, Log, Opened, Request
+from repositories.engine.process.protocol import ControllerInfo, Log, Opened
+from repositories.engine.process.requests import ControllerReference, Request
 from repositories.engine.repository import Repository
 
 

@@ -6,7 +6,7 @@ can go on while the operation's code is imported: `begin`, then `open_for`.
 
 import threading
 
-from repositories.engine.process.protocol import RepositoryAccess
+from repositories.engine.process.requests import RepositoryAccess
 from repositories.engine.repository import Repository, open_repository
 from repositories.engine.storage.locations import open_storage
 

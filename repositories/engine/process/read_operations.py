@@ -6,7 +6,7 @@ from repositories.engine.manifest.backups import list_backups
 from repositories.engine.process.channel import Channel
 from repositories.engine.process.describe import backups_document, repository_fields
 from repositories.engine.process.introduction import introduce
-from repositories.engine.process.protocol import Request
+from repositories.engine.process.requests import Request
 
 
 def tell_info(request: Request, channel: Channel) -> dict[str, Any]:

@@ -5,7 +5,8 @@ import time
 from repositories.engine.clock import SYSTEM_CLOCK
 from repositories.engine.display import show_path
 from repositories.engine.process.channel import Channel
-from repositories.engine.process.protocol import Progress, Request
+from repositories.engine.process.protocol import Progress
+from repositories.engine.process.requests import Request
 from repositories.engine.progress import Progress as Report
 from repositories.engine.throttle import Throttle
 

@@ -14,8 +14,9 @@ from repositories.engine.manifest.backups import Backup, find_backup
 from repositories.engine.process.channel import Channel
 from repositories.engine.process.introduction import introduce
 from repositories.engine.process.paths import inner_path
-from repositories.engine.process.protocol import Log, Request, RestoreOrder
+from repositories.engine.process.protocol import Log
 from repositories.engine.process.reports import bucket_of, progress_event
+from repositories.engine.process.requests import Request, RestoreOrder
 from repositories.engine.progress import Progress, ProgressGate
 from repositories.engine.repository import Repository
 from repositories.engine.restore import Overwrite, RestoreRequest, RestoreResult, restore

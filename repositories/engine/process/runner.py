@@ -9,10 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 from repositories.engine.errors import EngineError
-from repositories.engine.process import opening, protocol
+from repositories.engine.process import opening, requests
 from repositories.engine.process.channel import Channel
 from repositories.engine.process.failures import error_info
-from repositories.engine.process.protocol import ErrorInfo, Failed, Finished, Request
+from repositories.engine.process.protocol import ErrorInfo, Failed, Finished
+from repositories.engine.process.requests import Request
 
 # By name: a child carries out one operation, and importing the others would take longer than opening a repository.
 OPERATIONS = {
@@ -27,7 +28,7 @@ OPERATIONS = {
 def run(request: Request, channel: Channel) -> int:
     """Carry out `request` and send the last event; return the process's exit code."""
     try:
-        if request.v != protocol.VERSION:
+        if request.v != requests.VERSION:
             raise _unknown_version(request.v)
         opening.begin(request.repository)
         result = _operation(request.operation)(request, channel)
@@ -60,6 +61,6 @@ def _defect(error: Exception) -> ErrorInfo:
 
 def _unknown_version(version: int) -> EngineError:
     return EngineError(
-        f"this engine speaks version {protocol.VERSION} of its protocol, not {version}",
+        f"this engine speaks version {requests.VERSION} of its protocol, not {version}",
         hint="restart the worker or the agent after an update",
     )

@@ -8,16 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from repositories.engine.process.client import EngineProcess
-from repositories.engine.process.protocol import (
-    ConfirmWanted,
-    Event,
-    Failed,
-    Finished,
-    RepositoryAccess,
-    Request,
-    RunReference,
-    SourceRequest,
-)
+from repositories.engine.process.protocol import ConfirmWanted, Event, Failed, Finished
+from repositories.engine.process.requests import RepositoryAccess, Request, RunReference, SourceRequest
 from tests.engine.repositories import PASSWORD
 
 PATIENCE = 120.0

@@ -11,17 +11,14 @@ from repositories.engine.ids import backup_id
 from repositories.engine.manifest.backups import list_backups, walk_entries
 from repositories.engine.process.protocol import (
     ConfirmWanted,
-    ControllerReference,
     Event,
     Log,
     Opened,
     Progress,
-    Request,
     SourceFinished,
-    SourceOptions,
-    SourceRequest,
     SourceStarted,
 )
+from repositories.engine.process.requests import ControllerReference, Request, SourceOptions, SourceRequest
 from repositories.engine.repository import Repository
 from repositories.engine.throttle import parse_rate
 from tests.engine.process.children import access, backup_request, failure, result, run

@@ -14,11 +14,11 @@ from repositories.engine.process.protocol import (
     ConfirmWanted,
     Failed,
     Progress,
-    Request,
     SourceFinished,
     SourceStarted,
     encode_line,
 )
+from repositories.engine.process.requests import Request
 from repositories.engine.process.spawn import child_environment
 from repositories.engine.repository import Repository
 from tests.engine.process.children import (
@@ -134,7 +134,7 @@ def test_a_child_dies_with_its_parent(slow: Request, repository: Repository) -> 
     parent_code = """
 import sys
 from repositories.engine.process.client import EngineProcess
-from repositories.engine.process.protocol import SourceStarted, decode_request
+from repositories.engine.process.protocol import (SourceStarted, decode_request)
 process = EngineProcess(decode_request(sys.stdin.buffer.readline()))
 for event in process.events(100):
     if isinstance(event, SourceStarted):

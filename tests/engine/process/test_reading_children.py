@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from repositories.engine.process.client import EngineProcess
-from repositories.engine.process.protocol import CheckOrder, Failed, Opened, Progress, Request, RestoreOrder
+from repositories.engine.process.protocol import Failed, Opened, Progress
+from repositories.engine.process.requests import CheckOrder, Request, RestoreOrder
 from repositories.engine.repository import Repository
 from tests.engine.process.children import PATIENCE, access, collect, failure, result, run, wait_for
 from tests.engine.repositories import back_up_tree, local_repository

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from repositories.engine.errors import OperationCancelledError
-from repositories.engine.process import protocol, runner
+from repositories.engine.process import protocol, requests, runner
 from repositories.engine.process.channel import Channel
-from repositories.engine.process.protocol import Cancel, ConfirmAnswer, Event, Failed, Log, Request, SourceStarted
+from repositories.engine.process.protocol import Cancel, ConfirmAnswer, Event, Failed, Log, SourceStarted
+from repositories.engine.process.requests import Request
 from tests.engine.process.children import access, wait_until
 
 
@@ -41,7 +42,7 @@ def test_a_defect_is_told_with_its_traceback_on_stderr(
 
 
 def test_every_operation_of_the_protocol_exists() -> None:
-    assert set(runner.OPERATIONS) == set(typing.get_args(protocol.Operation))
+    assert set(runner.OPERATIONS) == set(typing.get_args(requests.Operation))
     for name in runner.OPERATIONS:
         assert callable(runner._operation(name))
 

@@ -1,0 +1,116 @@
+"""The request that a parent sends its engine child: what to do, with which repository, how.
+
+Owns the shape of the first line on stdin. Unknown fields are ignored, fields are only ever added. Must not start
+processes, touch files or know what an operation does.
+Paths are bytes; on the wire they are base64 (fields named `…_base64`).
+"""
+
+from typing import Literal
+
+from msgspec import Struct, field
+
+VERSION = 1
+
+Operation = Literal["backup", "restore", "check", "info", "list"]
+
+
+class RepositoryAccess(Struct, frozen=True, kw_only=True):
+    """Where the repository lies and what opens it; `password` may also be a recovery code."""
+
+    location: str
+    password: str
+    expected_id: str | None = None
+
+    def __repr__(self) -> str:
+        return f"RepositoryAccess(location={self.location!r}, password=<hidden>)"
+
+
+class RunReference(Struct, frozen=True, kw_only=True):
+    """The run that backups belong to; `fence` is null where no control plane asks."""
+
+    id: str
+    fence: int | None = None
+    scheduled_for_ns: int | None = None
+    trigger: str = "external"
+
+
+class ControllerReference(Struct, frozen=True, kw_only=True):
+    """The control plane's identity, put into the repository when it is opened for writing."""
+
+    id: str
+    epoch: int
+    fence_intended: int
+
+
+class SourceOptions(Struct, frozen=True, kw_only=True):
+    """What may differ per source; `parent` is a backup id, null = the newest of the chain."""
+
+    one_file_system: bool = False
+    ignore_inode: bool = False
+    ignore_ctime: bool = False
+    accept_new_root: bool = False
+    parent: str | None = None
+    exclude_ignoring_case: bool = False
+    exclude_caches: bool = False
+    reread_percent: int = 0
+
+
+class SourceRequest(Struct, frozen=True, kw_only=True):
+    """One source; `key` is the caller's name for it and comes back in every event about it.
+
+    `type` is `filesystem`, `device` (`path` is a block device) or `stdin` (`path` is the name that the output of
+    `command` gets).
+    """
+
+    key: str
+    name: str
+    path: bytes = field(name="path_base64")
+    type: str = "filesystem"
+    excludes: tuple[str, ...] = ()
+    options: SourceOptions = SourceOptions()
+    command: tuple[bytes, ...] = field(name="command_base64", default=())
+
+
+class RestoreOrder(Struct, frozen=True, kw_only=True):
+    """What to restore where; `backup` is an id, a unique part of one, or `latest`.
+
+    With `in_place` the source's own path is the target, and `target` is empty.
+    """
+
+    backup: str
+    target: bytes = field(name="target_base64", default=b"")
+    source: str | None = None
+    at_ns: int | None = None
+    paths: tuple[bytes, ...] = field(name="paths_base64", default=())
+    overwrite: str = "never"
+    verify: bool = False
+    in_place: bool = False
+    delete: bool = False
+    dry_run: bool = False
+
+
+class CheckOrder(Struct, frozen=True, kw_only=True):
+    """Whether `check` also reads and verifies every pack."""
+
+    read_data: bool = False
+
+
+class Request(Struct, frozen=True, kw_only=True):
+    """The first line on stdin; EngineProcess fills in `parent_pid`."""
+
+    operation: Operation
+    repository: RepositoryAccess
+    parent_pid: int = 0
+    v: int = VERSION
+    run: RunReference | None = None
+    controller: ControllerReference | None = None
+    host: str = ""
+    sources: tuple[SourceRequest, ...] = ()
+    bandwidth_bytes_per_second: int | None = None
+    strict: bool = False
+    dry_run: bool = False
+    compression: str = "default"
+    tags: tuple[str, ...] = ()
+    skip_paths: tuple[bytes, ...] = field(name="skip_paths_base64", default=())
+    restore: RestoreOrder | None = None
+    check: CheckOrder | None = None
