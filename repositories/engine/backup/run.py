@@ -5,9 +5,7 @@ has been read, cancel, any repository error.
 Whatever happens before the commit leaves nothing visible.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
+from repositories.engine.backup.committing import BackupTask, Described, begin, commit, usable_in
 from repositories.engine.backup.compare import Comparison
 from repositories.engine.backup.content import FileReader
 from repositories.engine.backup.describe import Describer, Workshop
@@ -18,47 +16,15 @@ from repositories.engine.backup.pulse import Pulse
 from repositories.engine.backup.session import BackupSession
 from repositories.engine.display import show_count, show_path
 from repositories.engine.errors import SourceEmptyError, SourceError
-from repositories.engine.ids import ChunkKind
-from repositories.engine.manifest.backups import Backup
-from repositories.engine.manifest.entries import Entry, StreamRef
+from repositories.engine.manifest.entries import StreamRef
 from repositories.engine.manifest.entry_writer import EntryWriter
-from repositories.engine.manifest.problems import ProblemKind, Severity
-from repositories.engine.manifest.root import (
-    MAX_HEADS,
-    MAX_OPTIONS,
-    MODE_FULL,
-    MODE_INCREMENTAL,
-    BackupRoot,
-    LineageRecord,
-    OriginRecord,
-    SourceRecord,
-    Statistics,
-    encode_root,
-)
+from repositories.engine.manifest.problems import ProblemKind
+from repositories.engine.manifest.root import MAX_HEADS
 from repositories.engine.source.excludes import ExcludeRules
 from repositories.engine.source.filesystems import FileSystems
 from repositories.engine.source.root import SourceRoot, identities, open_root
 from repositories.engine.source.second_look import holds_something, require_standing
 from repositories.engine.source.walker import Walker, WalkRules
-
-_PROGRAM = "syncova"
-
-
-@dataclass(frozen=True, slots=True)
-class _Task:
-    session: BackupSession
-    source: SourceSpec
-    options: BackupOptions
-    hooks: Hooks
-    started_ns: int
-    stored_before: int
-    new_before: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Described:
-    top: Entry | None
-    pages: StreamRef | None
 
 
 def back_up(session: BackupSession, source: SourceSpec, options: BackupOptions, hooks: Hooks) -> BackupResult:
@@ -69,12 +35,12 @@ def back_up(session: BackupSession, source: SourceSpec, options: BackupOptions, 
     Single unreadable objects are problems of the result, not errors. The session may commit several backups, one after
     the other.
     """
-    task = _Task(session, source, options, hooks, hooks.clock.now_ns(), session.stored_bytes, session.new_chunks)
+    task = begin(session, source, options, hooks)
     rules = WalkRules(
         ExcludeRules(source.excludes), source.one_file_system, identities(source.skip_paths), FileSystems()
     )
     names = (options.backup_id, source.name)
-    lineage = choose_lineage(session.repository, names, options.parent, _usable_in(session), MAX_HEADS)
+    lineage = choose_lineage(session.repository, names, options.parent, usable_in(session), MAX_HEADS)
     problems = ProblemLog(session, strict=options.strict)
     pulse = Pulse(hooks)
     pulse.check_cancelled()
@@ -87,17 +53,7 @@ def back_up(session: BackupSession, source: SourceSpec, options: BackupOptions, 
         walker.close()
     _refuse_sudden_emptiness(task, lineage, described)
     pulse.report("storing")
-    return _commit(task, lineage, (describer, described), (problems, pulse))
-
-
-def _usable_in(session: BackupSession) -> Callable[[Backup], bool]:
-    """Return whether a backup can be a parent: one committed since the session began is not in its index."""
-
-    def usable(backup: Backup) -> bool:
-        pages = backup.root.pages
-        return pages is None or session.has(ChunkKind.PAGE, pages.id)
-
-    return usable
+    return commit(task, lineage, (describer.figures, described), (problems, pulse))
 
 
 def _unread_file(source: SourceSpec, problems: ProblemLog) -> str:
@@ -106,8 +62,8 @@ def _unread_file(source: SourceSpec, problems: ProblemLog) -> str:
 
 
 def _describe_all(
-    task: _Task, lineage: Lineage, walker: Walker, watch: tuple[ProblemLog, Pulse]
-) -> tuple[Describer, _Described]:
+    task: BackupTask, lineage: Lineage, walker: Walker, watch: tuple[ProblemLog, Pulse]
+) -> tuple[Describer, Described]:
     problems, pulse = watch
     session, hooks = task.session, task.hooks
     chunks = session.reader()
@@ -122,7 +78,7 @@ def _describe_all(
     cursor = ParentCursor(chunks, lineage.parent, give_parent_up)
     top = describer.top(walker.descriptor, walker.status) if walker.is_directory else None
     pages = _write_entries(walker, describer, cursor, (session, pulse))
-    return describer, _Described(top, pages)
+    return describer, Described(top, pages)
 
 
 def _write_entries(
@@ -144,7 +100,9 @@ def _write_entries(
     return writer.finish()
 
 
-def _look_again(task: _Task, walked: tuple[SourceRoot, WalkRules], described: _Described, problems: ProblemLog) -> None:
+def _look_again(
+    task: BackupTask, walked: tuple[SourceRoot, WalkRules], described: Described, problems: ProblemLog
+) -> None:
     """Things may vanish while a source is read, and are notes; the source may not (engine.md, section 3)."""
     root, rules = walked
     require_standing(root, ignore_inode=task.source.ignore_inode)
@@ -164,7 +122,7 @@ def _look_again(task: _Task, walked: tuple[SourceRoot, WalkRules], described: _D
         )
 
 
-def _refuse_sudden_emptiness(task: _Task, lineage: Lineage, described: _Described) -> None:
+def _refuse_sudden_emptiness(task: BackupTask, lineage: Lineage, described: Described) -> None:
     """A file system that is not mounted looks like an empty directory: never a green backup of nothing."""
     parent = lineage.parent or lineage.previous
     if described.pages is not None or task.options.accept_new_root or parent is None:
@@ -175,103 +133,3 @@ def _refuse_sudden_emptiness(task: _Task, lineage: Lineage, described: _Describe
             f"{show_count(parent.root.statistics.entries, 'entry')} in backup {parent.short_id}",
             hint="is its file system mounted? if it is meant to be empty, accept the new root",
         )
-
-
-def _commit(
-    task: _Task, lineage: Lineage, made: tuple[Describer, _Described], watch: tuple[ProblemLog, Pulse]
-) -> BackupResult:
-    problems, pulse = watch
-    listed = problems.finish()
-    task.session.flush()
-    pulse.check_cancelled()
-    finished_ns = task.hooks.clock.now_ns()
-    root = BackupRoot(
-        backup_id=task.options.backup_id,
-        source=SourceRecord(task.source.name, task.source.type, task.source.path, task.options.host),
-        origin=_origin(task),
-        lineage=_lineage_record(task, lineage),
-        started_ns=task.started_ns,
-        finished_ns=finished_ns,
-        statistics=_statistics(task, made[0], problems, pulse),
-        pages=made[1].pages,
-        top_entry=made[1].top,
-        problems=listed,
-        problem_counts=problems.counts(),
-    )
-    manifest_id = task.session.commit(encode_root(root), task.hooks.confirm)
-    pulse.bytes_stored = root.statistics.bytes_stored
-    pulse.report("committed")
-    return _result(root, manifest_id, problems)
-
-
-def _origin(task: _Task) -> OriginRecord:
-    options, source = task.options, task.source
-    fits = sum(len(rule) for rule in source.excludes) <= MAX_OPTIONS
-    return OriginRecord(
-        run_id=options.run_id,
-        trigger=options.trigger,
-        scheduled_for_ns=options.scheduled_for_ns,
-        run_fence=options.run_fence,
-        tags=options.tags,
-        excludes=source.excludes if fits else (),
-        one_file_system=source.one_file_system,
-        program=_PROGRAM,
-    )
-
-
-def _lineage_record(task: _Task, lineage: Lineage) -> LineageRecord:
-    parent = lineage.parent
-    return LineageRecord(
-        sequence=lineage.sequence,
-        chain=parent.root.lineage.chain if parent is not None else task.options.backup_id,
-        mode=MODE_INCREMENTAL if parent is not None else MODE_FULL,
-        parent=parent.id if parent is not None else None,
-        parent_manifest=bytes.fromhex(parent.manifest_id) if parent is not None else None,
-        heads=lineage.heads,
-        keyring_generation=task.session.repository.keyring.generation,
-    )
-
-
-def _statistics(task: _Task, describer: Describer, problems: ProblemLog, pulse: Pulse) -> Statistics:
-    figures = describer.figures
-    return Statistics(
-        files=figures.files,
-        directories=figures.directories,
-        links=figures.links,
-        others=figures.others,
-        logical_bytes=figures.logical_bytes,
-        bytes_read=pulse.bytes_read,
-        bytes_stored=task.session.stored_bytes - task.stored_before,
-        new_chunks=task.session.new_chunks - task.new_before,
-        unchanged_files=figures.unchanged_files,
-        skipped=problems.total(Severity.SKIPPED),
-        warnings=problems.total(Severity.WARNING),
-        notes=problems.total(Severity.NOTE),
-    )
-
-
-def _result(root: BackupRoot, manifest_id: str, problems: ProblemLog) -> BackupResult:
-    statistics = root.statistics
-    return BackupResult(
-        backup_id=root.backup_id,
-        manifest_id=manifest_id,
-        parent_id=root.lineage.parent,
-        chain=root.lineage.chain,
-        mode=root.lineage.mode,
-        files=statistics.files,
-        directories=statistics.directories,
-        links=statistics.links,
-        others=statistics.others,
-        logical_bytes=statistics.logical_bytes,
-        bytes_read=statistics.bytes_read,
-        bytes_stored=statistics.bytes_stored,
-        new_chunks=statistics.new_chunks,
-        skipped=statistics.skipped,
-        warnings=statistics.warnings,
-        notes=statistics.notes,
-        started_ns=root.started_ns,
-        finished_ns=root.finished_ns,
-        sequence=root.lineage.sequence,
-        problems=problems.first(),
-        problem_counts=root.problem_counts,
-    )
