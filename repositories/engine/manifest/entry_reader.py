@@ -13,7 +13,7 @@ from repositories.engine.errors import IntegrityError, ObjectMissingError
 from repositories.engine.ids import ChunkKind
 from repositories.engine.manifest.chunks import ChunkSource
 from repositories.engine.manifest.entries import Entry, StreamRef, decode_entry
-from repositories.engine.manifest.order import directory_key, is_within, join
+from repositories.engine.manifest.order import directory_key, is_within, join, split
 from repositories.engine.manifest.pages import LEVEL_LIMIT, PageRef, decode_leaf, decode_list
 
 Key = tuple[bytes, bytes]
@@ -38,11 +38,15 @@ def read_listings(
     Listings before `start` may still come out of the first page. Raises IntegrityError on any disorder, and for a
     page that cannot be read unless `lost` takes it.
     """
+    yield from _listings(source, top, (directory_key(start), b"") if start is not None else None, lost)
+
+
+def _listings(source: ChunkSource, top: StreamRef | None, start: Key | None, lost: Lost | None) -> Iterator[Listing]:
     if top is None:
         return
     last: Key = (b"", b"")
     begun = False
-    for data, count in _leaves(source, top, directory_key(start) if start is not None else None, lost):
+    for data, count in _leaves(source, top, start, lost):
         seen = 0
         for directory, raws in decode_leaf(data):
             entries = [(decode_entry(raw), raw) for raw in raws]
@@ -65,6 +69,20 @@ def read_directory(source: ChunkSource, top: StreamRef | None, directory: bytes)
             yield from (entry for entry, _ in listing.entries)
 
 
+def read_entry(source: ChunkSource, top: StreamRef | None, path: bytes) -> Entry | None:
+    """Return the entry at a path that is not the root's, or None; reads one leaf and the lists that lead to it."""
+    directory, name = split(path)
+    wanted = (directory_key(directory), name)
+    for listing in _listings(source, top, wanted, None):
+        key = directory_key(listing.directory)
+        for entry, _ in listing.entries if key == wanted[0] else ():
+            if entry.name == name:
+                return entry
+        if key > wanted[0] or (key == wanted[0] and listing.entries[-1][0].name > name):
+            return None
+    return None
+
+
 def read_below(
     source: ChunkSource, top: StreamRef | None, directory: bytes, lost: Lost | None = None
 ) -> Iterator[Listing]:
@@ -75,6 +93,20 @@ def read_below(
             yield listing
         elif directory_key(listing.directory) > wanted:
             return
+
+
+def last_key(source: ChunkSource, top: StreamRef) -> Key:
+    """Return the key of the last entry, reading one page per level: (key of its directory, name)."""
+    page, level = top.id, top.level
+    if not 0 <= level <= LEVEL_LIMIT:
+        raise IntegrityError(f"a manifest claims {level} levels of pages")
+    while level > 0:
+        page, level = decode_list(source.read(ChunkKind.PAGE, page), level)[-1].id, level - 1
+    groups = list(decode_leaf(source.read(ChunkKind.PAGE, page)))
+    if not groups:
+        raise IntegrityError("a manifest page is empty")
+    directory, raws = groups[-1]
+    return directory_key(directory), decode_entry(raws[-1]).name
 
 
 def page_ids(source: ChunkSource, top: StreamRef | None, known: Callable[[bytes], bool]) -> Iterator[tuple[bytes, int]]:
@@ -110,7 +142,7 @@ def _check_directory(directory: bytes) -> None:
         raise IntegrityError(f"a manifest names a directory {directory[:80]!r}, which cannot be a path")
 
 
-def _leaves(source: ChunkSource, top: StreamRef, start: bytes | None, lost: Lost | None) -> Iterator[tuple[bytes, int]]:
+def _leaves(source: ChunkSource, top: StreamRef, start: Key | None, lost: Lost | None) -> Iterator[tuple[bytes, int]]:
     if not 0 <= top.level <= LEVEL_LIMIT:
         raise IntegrityError(f"a manifest claims {top.level} levels of pages")
     stack: list[tuple[PageRef, int]] = [(PageRef(top.id, top.count, top.length, b"", b""), top.level)]
@@ -127,17 +159,17 @@ def _leaves(source: ChunkSource, top: StreamRef, start: bytes | None, lost: Lost
             yield data, page.count
             continue
         refs = decode_list(data, level)
-        if sum(ref.count for ref in refs) != page.count:
+        if sum(ref.count for ref in refs) != page.count or min(ref.count for ref in refs) < 1:
             raise IntegrityError("a list of manifest pages has another count than the list above it says")
         stack.extend((ref, level - 1) for ref in reversed(_from(refs, start)))
 
 
-def _from(refs: list[PageRef], start: bytes | None) -> list[PageRef]:
-    """Leave out the pages whose successor begins before `start`: all they hold comes earlier."""
+def _from(refs: list[PageRef], start: Key | None) -> list[PageRef]:
+    """Leave out the pages whose successor begins at `start` or before it: all they hold comes earlier."""
     if start is None:
         return refs
     first = 0
     for index, ref in enumerate(refs[1:], start=1):
-        if directory_key(ref.directory or b"") < start:
+        if (directory_key(ref.directory or b""), ref.name or b"") <= start:
             first = index
     return refs[first:]

@@ -65,6 +65,16 @@ class EntryWriter:
         if self._size >= PAGE_MIN and hits(self._sink.chunk_id(ChunkKind.PAGE, self._directory_key + b"\0\0" + name)):
             self._close_page()
 
+    def snapshot(self) -> StreamRef | None:
+        """Put what there is so far as pages of their own, and go on as if nothing had been asked; None for no entry."""
+        tree = self._tree.copy()
+        groups = list(self._groups)
+        if self._entries and self._directory is not None:
+            groups.append(self._open_group(self._directory))
+        if groups:
+            tree.add_leaf(encode_leaf(groups), self._count, 0, self._first)
+        return tree.finish()
+
     def finish(self) -> StreamRef | None:
         """Put what is left; return the top of the pages, or None for no entry at all."""
         self._close_page()
@@ -73,11 +83,15 @@ class EntryWriter:
     def _close_group(self) -> None:
         if not self._entries or self._directory is None:
             return
-        shared = shared_prefix(self._group_directory, self._directory) if self._groups else 0
-        self._groups.append(Group(shared, self._directory[shared:], self._entries))
-        self._size += len(self._directory) - shared + _GROUP_COST
+        group = self._open_group(self._directory)
+        self._groups.append(group)
+        self._size += len(group.suffix) + _GROUP_COST
         self._group_directory = self._directory
         self._entries = []
+
+    def _open_group(self, directory: bytes) -> Group:
+        shared = shared_prefix(self._group_directory, directory) if self._groups else 0
+        return Group(shared, directory[shared:], self._entries)
 
     def _close_page(self) -> None:
         self._close_group()

@@ -32,6 +32,12 @@ class TreeWriter:
         directory, name = first if first is not None else (None, None)
         self._add(0, PageRef(self._put(data), count, length, directory, name))
 
+    def copy(self) -> "TreeWriter":
+        """Return a writer of the same state, to be finished while this one goes on."""
+        twin = TreeWriter(self._sink, self._kind)
+        twin._levels = [_Level(list(level.refs), level.size, level.closed) for level in self._levels]
+        return twin
+
     def finish(self) -> StreamRef | None:
         """Close every level; return the top, or None when there was no leaf."""
         level = 0
