@@ -14,7 +14,7 @@ from repositories.engine.ids import ChunkKind
 from repositories.engine.manifest.chunks import ChunkSource
 from repositories.engine.manifest.entries import Entry, StreamRef, decode_entry
 from repositories.engine.manifest.order import directory_key, is_within, join, split
-from repositories.engine.manifest.pages import LEVEL_LIMIT, PageRef, decode_leaf, decode_list
+from repositories.engine.manifest.pages import LEVEL_LIMIT, PENDING_LIMIT, PageRef, decode_leaf, decode_list
 
 Key = tuple[bytes, bytes]
 _NO_COMPONENTS = frozenset({b"", b".", b".."})
