@@ -5,7 +5,6 @@ in the repository is never referred to: the object is read again, which heals.
 """
 
 import os
-from collections.abc import Iterator
 
 from repositories.engine.backup.options import SourceSpec
 from repositories.engine.backup.parent import Found
@@ -21,7 +20,7 @@ from repositories.engine.manifest.entries import (
     StreamRef,
     pack_time,
 )
-from repositories.engine.manifest.streams import read_extents, stream_page_ids
+from repositories.engine.manifest.streams import stream_parts
 
 _DISTRUSTED = FLAG_YOUNG | FLAG_CHANGED
 
@@ -84,13 +83,6 @@ class Comparison:
 
     def _stream_present(self, top: StreamRef) -> bool:
         try:
-            return all(self._session.has(kind, chunk) for kind, chunk in self._stream_chunks(top))
+            return all(self._session.has(kind, chunk) for kind, chunk in stream_parts(self._reader, top, content=True))
         except (IntegrityError, ObjectMissingError):
             return False
-
-    def _stream_chunks(self, top: StreamRef) -> Iterator[tuple[ChunkKind, bytes]]:
-        for page in stream_page_ids(self._reader, top):
-            yield ChunkKind.STREAM, page
-        for _, chunk in read_extents(self._reader, top):
-            if chunk is not None:
-                yield ChunkKind.DATA, chunk

@@ -3,15 +3,15 @@
 Owns the fields only; the newest keyring names the inventory and its BLAKE3.
 """
 
-from repositories.engine.format.records import Record
+from repositories.engine.format.records import Hash, ObjectId, Record
 
 
 class InventoryEntry(Record, frozen=True):
     """One accepted object: its kind, id, and the BLAKE3 of its stored bytes."""
 
     kind: int
-    object_id: bytes
-    content_hash: bytes
+    object_id: ObjectId
+    content_hash: Hash
 
 
 class InventoryRecord(Record, frozen=True):

@@ -4,16 +4,25 @@ Owns encoding and decoding of every structured value in a repository. Fields are
 absent; a decoder ignores trailing fields it does not know, and whoever copies a record copies its raw bytes.
 """
 
-from typing import TypeVar
+from typing import Annotated, Final, TypeVar
 
 import msgspec
 
 from repositories.engine.errors import IntegrityError
+from repositories.engine.ids import CHUNK_ID_LENGTH, OBJECT_ID_LENGTH
 
 
 class Record(msgspec.Struct, array_like=True, frozen=True):
     """Base of all records: fields in order, integers, bytes, text, nested records and tuples only; no floats."""
 
+
+ObjectId = Annotated[bytes, msgspec.Meta(min_length=OBJECT_ID_LENGTH, max_length=OBJECT_ID_LENGTH)]
+"""The id of an object: 16 bytes, else the record is refused."""
+Hash = Annotated[bytes, msgspec.Meta(min_length=CHUNK_ID_LENGTH, max_length=CHUNK_ID_LENGTH)]
+"""A chunk id or a BLAKE3: 32 bytes."""
+
+UNDECODABLE: Final = (msgspec.DecodeError, RecursionError)
+"""What the decoder raises for bytes that are no such record; the second for nesting without end."""
 
 _R = TypeVar("_R", bound=Record)
 
@@ -36,7 +45,7 @@ def decode(data: bytes | memoryview, record_type: type[_R]) -> _R:
         decoder = _decoders[record_type] = msgspec.msgpack.Decoder(record_type)
     try:
         return decoder.decode(data)  # type: ignore[return-value]  # the decoder was made for record_type
-    except (msgspec.ValidationError, msgspec.DecodeError) as error:
+    except UNDECODABLE as error:
         raise IntegrityError(
             f"a stored {record_type.__name__} record cannot be decoded: {error}",
             hint="run check to find out which objects are damaged",

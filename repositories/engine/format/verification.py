@@ -3,7 +3,7 @@
 Owns the fields only.
 """
 
-from repositories.engine.format.records import Record
+from repositories.engine.format.records import ObjectId, Record
 
 
 class VerifiedRecord(Record, frozen=True):
@@ -26,6 +26,6 @@ class DamageRecord(Record, frozen=True):
     """What `damage/<id>` seals: chunks (32-byte ids, joined, sorted) of one pack; none named means the whole pack."""
 
     found_ns: int
-    pack_id: bytes
+    pack_id: ObjectId
     chunks: bytes
     reason: str

@@ -7,9 +7,8 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 
 from repositories.engine.format.kinds import ObjectKind
-from repositories.engine.format.records import decode
 from repositories.engine.index.lookup import ChunkIndex
-from repositories.engine.index.segments import SegmentRecord, live_segments
+from repositories.engine.index.segments import SegmentRecord, decode_segment, live_segments
 from repositories.engine.objects.store import ObjectStore, WholeObjects, steadily
 from repositories.engine.packs.directory import PackRecord
 
@@ -47,7 +46,7 @@ class Catalogue:
         return self._damaged
 
     def _read_listed(self) -> WholeObjects[SegmentRecord]:
-        return self._store.read_whole(ObjectKind.INDEX, self._segments, lambda payload: decode(payload, SegmentRecord))
+        return self._store.read_whole(ObjectKind.INDEX, self._segments, decode_segment)
 
 
 def packs_of(live: Mapping[bytes, SegmentRecord]) -> Iterator[PackRecord]:

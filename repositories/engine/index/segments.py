@@ -7,8 +7,9 @@ accepted, as manifests do: a session that a prune gave up on cannot bring packs 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from repositories.engine.format.records import Record
-from repositories.engine.packs.directory import PackRecord
+from repositories.engine.format.kinds import ObjectKind, object_name
+from repositories.engine.format.records import ObjectId, Record, decode
+from repositories.engine.packs.directory import PackRecord, check_blocks
 
 MERGE_ABOVE = 32
 MAX_MERGED_BYTES = 32 * 1024 * 1024
@@ -20,8 +21,16 @@ class SegmentRecord(Record, frozen=True):
     fence: int
     session_id: bytes
     created_ns: int
-    replaces: tuple[bytes, ...]
+    replaces: tuple[ObjectId, ...]
     packs: tuple[PackRecord, ...]
+
+
+def decode_segment(payload: bytes) -> SegmentRecord:
+    """Return the segment; raises IntegrityError, also when its packs cannot be as it says."""
+    segment = decode(payload, SegmentRecord)
+    for pack in segment.packs:
+        check_blocks(object_name(ObjectKind.PACK, pack.pack_id), pack.blocks, pack.length)
+    return segment
 
 
 @dataclass(frozen=True, slots=True)

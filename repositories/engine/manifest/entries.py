@@ -6,20 +6,33 @@ file system, no access time. Times outside 64 bits are kept exactly, as 16 bytes
 
 import enum
 import stat
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 
 from repositories.engine.errors import IntegrityError
+from repositories.engine.format.records import UNDECODABLE, Hash
+from repositories.engine.limits import MAX_SIZE
 
 INLINE_EXTENTS: Final = 32
 INLINE_XATTR: Final = 4096
 INLINE_XATTRS_TOTAL: Final = 16 * 1024
 NAME_LIMIT: Final = 1024
 PATH_LIMIT: Final = 256 * 1024
+XATTR_NAME_LIMIT: Final = 1024
 
-Time = int | bytes
-Extent = bytes | int
+Level = Annotated[int, msgspec.Meta(ge=0, le=64)]
+Count = Annotated[int, msgspec.Meta(ge=1, le=MAX_SIZE)]
+Length = Annotated[int, msgspec.Meta(ge=0, le=MAX_SIZE)]
+_Size = Annotated[int, msgspec.Meta(ge=0, le=MAX_SIZE)]
+_Mode = Annotated[int, msgspec.Meta(ge=0, le=0o177777)]
+_Owner = Annotated[int, msgspec.Meta(ge=0, le=2**32 - 1)]
+_DeviceNumber = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
+_XattrName = Annotated[bytes, msgspec.Meta(min_length=1, max_length=XATTR_NAME_LIMIT)]
+_LongTime = Annotated[bytes, msgspec.Meta(min_length=16, max_length=16)]
+
+Time = int | _LongTime
+Extent = Hash | int
 """Part of a file in order: a chunk id (its length is the chunk's), or the length of a hole."""
 
 
@@ -52,18 +65,18 @@ FLAG_CHANGED: Final = 2
 class StreamRef(msgspec.Struct, array_like=True, frozen=True, gc=False):
     """The top of a stream or of the tree of pages: chunk id, height (0 = a leaf), items and content bytes below."""
 
-    id: bytes
-    level: int
-    count: int
-    length: int
+    id: Hash
+    level: Level
+    count: Count
+    length: Length
 
 
 class Xattr(msgspec.Struct, array_like=True, frozen=True, gc=False):
     """An extended attribute; a long value lies in chunks of its own."""
 
-    name: bytes
+    name: _XattrName
     value: bytes | None
-    chunks: tuple[bytes, ...] | None = None
+    chunks: tuple[Hash, ...] | None = None
 
 
 class Entry(msgspec.Struct, array_like=True, frozen=True, gc=False):
@@ -71,10 +84,10 @@ class Entry(msgspec.Struct, array_like=True, frozen=True, gc=False):
 
     type: int
     name: bytes
-    mode: int
-    uid: int
-    gid: int
-    size: int
+    mode: _Mode
+    uid: _Owner
+    gid: _Owner
+    size: _Size
     mtime: Time
     ctime: Time
     inode: int
@@ -84,7 +97,7 @@ class Entry(msgspec.Struct, array_like=True, frozen=True, gc=False):
     xattrs: tuple[Xattr, ...] | None = None
     target: bytes | None = None
     link_group: tuple[int, int] | None = None
-    device: tuple[int, int] | None = None
+    device: tuple[_DeviceNumber, _DeviceNumber] | None = None
 
     @property
     def mtime_ns(self) -> int:
@@ -100,11 +113,19 @@ class Entry(msgspec.Struct, array_like=True, frozen=True, gc=False):
 class Extended(msgspec.Struct, array_like=True, frozen=True, gc=False):
     """One record of a content stream: a chunk of `length` bytes, or a hole when `id` is nil."""
 
-    length: int
-    id: bytes | None
+    length: Annotated[int, msgspec.Meta(gt=0, le=MAX_SIZE)]
+    id: Hash | None
 
 
 encode: Final = msgspec.msgpack.Encoder().encode
+
+
+class _Named(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    type: msgspec.Raw
+    name: bytes
+
+
+_name_decoder: Final = msgspec.msgpack.Decoder(_Named)
 _entry_decoder: Final = msgspec.msgpack.Decoder(Entry)
 
 
@@ -112,12 +133,28 @@ def decode_entry(raw: bytes | memoryview | msgspec.Raw) -> Entry:
     """Return the entry; raises IntegrityError when it is not one or could not have been written."""
     try:
         entry = _entry_decoder.decode(raw)
-    except msgspec.DecodeError as error:
-        raise IntegrityError(f"a manifest entry cannot be decoded: {error}") from error
+    except UNDECODABLE as error:
+        raise IntegrityError(f"a manifest has {_described(raw)} that cannot be decoded: {error}") from error
     check_name(entry.name)
-    if entry.size < 0 or (entry.target is not None and b"\0" in entry.target):
-        raise IntegrityError("a manifest entry has impossible values")
+    if entry.target is not None and b"\0" in entry.target:
+        raise IntegrityError(f"a manifest has a link {entry.name[:80]!r} with an impossible target")
+    if entry.xattrs is not None:
+        _check_xattrs(entry)
     return entry
+
+
+def _described(raw: bytes | memoryview | msgspec.Raw) -> str:
+    """Name an entry that could not have been written, as far as it tells its name."""
+    try:
+        return f"an entry {_name_decoder.decode(raw).name[:80]!r}"
+    except UNDECODABLE:
+        return "an entry"
+
+
+def _check_xattrs(entry: Entry) -> None:
+    for xattr in entry.xattrs or ():
+        if b"\0" in xattr.name or (xattr.value is None) == (xattr.chunks is None):
+            raise IntegrityError(f"a manifest has an entry {entry.name[:80]!r} with an impossible attribute")
 
 
 def check_name(name: bytes) -> None:

@@ -14,9 +14,9 @@ from repositories.engine.ids import ChunkKind
 from repositories.engine.manifest.chunks import ChunkSource
 from repositories.engine.manifest.entries import Entry, StreamRef, decode_entry
 from repositories.engine.manifest.order import directory_key, is_within, join, split
-from repositories.engine.manifest.pages import LEVEL_LIMIT, PENDING_LIMIT, PageRef, decode_leaf, decode_list
+from repositories.engine.manifest.page_order import Key, PageOrder, check_count, check_first, check_list
+from repositories.engine.manifest.pages import LEVEL_LIMIT, PageRef, decode_leaf, decode_list
 
-Key = tuple[bytes, bytes]
 _NO_COMPONENTS = frozenset({b"", b".", b".."})
 Lost = Callable[[bytes, int], None]
 """Told of a page that cannot be read: the path of its first entry ("" if unknown), and how many entries it held."""
@@ -46,16 +46,17 @@ def _listings(source: ChunkSource, top: StreamRef | None, start: Key | None, los
         return
     last: Key = (b"", b"")
     begun = False
-    for data, count in _leaves(source, top, start, lost):
+    for data, page in _leaves(source, top, start, lost):
         seen = 0
         for directory, raws in decode_leaf(data):
             entries = [(decode_entry(raw), raw) for raw in raws]
-            last = _check_order(last, directory, entries, begun=begun)
+            if not seen:
+                check_first(page, directory, entries[0][0])
+            last = check_order(last, directory, entries, begun=begun)
             begun = True
             seen += len(entries)
             yield Listing(directory, entries)
-        if seen != count:
-            raise IntegrityError("a manifest page holds another number of entries than its list says")
+        check_count(page, seen)
 
 
 def read_directory(source: ChunkSource, top: StreamRef | None, directory: bytes) -> Iterator[Entry]:
@@ -122,7 +123,8 @@ def page_ids(source: ChunkSource, top: StreamRef | None, known: Callable[[bytes]
             stack.extend((ref.id, level - 1) for ref in reversed(refs))
 
 
-def _check_order(last: Key, directory: bytes, entries: list[tuple[Entry, msgspec.Raw]], *, begun: bool) -> Key:
+def check_order(last: Key, directory: bytes, entries: list[tuple[Entry, msgspec.Raw]], *, begun: bool) -> Key:
+    """Return the last key of a group that follows `last`; raises IntegrityError where it cannot follow."""
     key = directory_key(directory)
     if begun and key < last[0]:
         raise IntegrityError(f"a manifest lists directory {directory[:80]!r} out of order")
@@ -142,25 +144,30 @@ def _check_directory(directory: bytes) -> None:
         raise IntegrityError(f"a manifest names a directory {directory[:80]!r}, which cannot be a path")
 
 
-def _leaves(source: ChunkSource, top: StreamRef, start: Key | None, lost: Lost | None) -> Iterator[tuple[bytes, int]]:
+def _leaves(
+    source: ChunkSource, top: StreamRef, start: Key | None, lost: Lost | None
+) -> Iterator[tuple[bytes, PageRef]]:
     if not 0 <= top.level <= LEVEL_LIMIT:
         raise IntegrityError(f"a manifest claims {top.level} levels of pages")
-    stack: list[tuple[PageRef, int]] = [(PageRef(top.id, top.count, top.length, b"", b""), top.level)]
+    stack: list[tuple[PageRef, int]] = [(PageRef(top.id, top.count, top.length), top.level)]
+    order = PageOrder()
     while stack:
         page, level = stack.pop()
+        order.enter(page, leaf=level == 0)
         try:
             data = source.read(ChunkKind.PAGE, page.id)
         except (IntegrityError, ObjectMissingError):
             if lost is None:
                 raise
+            if level:
+                order.lost(page)
             lost(join(page.directory or b"", page.name or b""), page.count)
             continue
         if level == 0:
-            yield data, page.count
+            yield data, page
             continue
         refs = decode_list(data, level)
-        if sum(ref.count for ref in refs) != page.count or min(ref.count for ref in refs) < 1:
-            raise IntegrityError("a list of manifest pages has another count than the list above it says")
+        check_list(page, refs, len(stack))
         stack.extend((ref, level - 1) for ref in reversed(_from(refs, start)))
 
 

@@ -9,21 +9,24 @@ from typing import Final, TypeVar
 import msgspec
 
 from repositories.engine.errors import IntegrityError
-from repositories.engine.manifest.entries import PATH_LIMIT, encode
+from repositories.engine.format.records import UNDECODABLE, Hash
+from repositories.engine.manifest.entries import PATH_LIMIT, Count, Length, encode
 
 PAGE_MIN: Final = 32 * 1024
 PAGE_TARGET_MAX: Final = 256 * 1024
 PAGE_LIMIT: Final = 1024 * 1024
 CUT_MASK: Final = 0xFF
 LEVEL_LIMIT: Final = 64
+PENDING_LIMIT: Final = 2**17
+"""Pages that a reader has been told of and has not read yet: a thousand times what a writer makes it hold."""
 
 
 class PageRef(msgspec.Struct, array_like=True, frozen=True, gc=False):
     """One page in a list of pages: its id, the items and content bytes below it, and its first key."""
 
-    id: bytes
-    count: int
-    length: int
+    id: Hash
+    count: Count
+    length: Length
     directory: bytes | None = None
     name: bytes | None = None
 
@@ -122,5 +125,5 @@ def decode_records(data: bytes) -> list[msgspec.Raw]:
 def _decode(decoder: "msgspec.msgpack.Decoder[list[_Item]]", data: bytes, level: int) -> list[_Item]:
     try:
         return decoder.decode(_body(data, level))
-    except msgspec.DecodeError as error:
+    except UNDECODABLE as error:
         raise IntegrityError(f"a manifest page cannot be decoded: {error}") from error

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import msgspec
 
 from repositories.engine.errors import IntegrityError
+from repositories.engine.format.records import UNDECODABLE
 from repositories.engine.manifest.chunks import ChunkSource
 from repositories.engine.manifest.entries import StreamRef
 from repositories.engine.manifest.streams import read_records
@@ -35,6 +36,7 @@ class ProblemKind(enum.StrEnum):
     STILL_CHANGING = "still_changing"
     ATTRIBUTE = "attribute"
     PARENT_UNREADABLE = "parent_unreadable"
+    MOUNTED = "mounted"
     SOCKET = "socket"
     UNKNOWN_TYPE = "unknown_type"
     EXCLUDED = "excluded"
@@ -42,6 +44,8 @@ class ProblemKind(enum.StrEnum):
     PSEUDO_FILE_SYSTEM = "pseudo_file_system"
     OWN_DATA = "own_data"
     VANISHED = "vanished"
+    CACHE_DIRECTORY = "cache_directory"
+    CONTENT_CHANGED = "content_changed"
 
 
 SEVERITIES = {
@@ -53,6 +57,7 @@ SEVERITIES = {
     ProblemKind.STILL_CHANGING: Severity.WARNING,
     ProblemKind.ATTRIBUTE: Severity.WARNING,
     ProblemKind.PARENT_UNREADABLE: Severity.WARNING,
+    ProblemKind.MOUNTED: Severity.WARNING,
     ProblemKind.SOCKET: Severity.NOTE,
     ProblemKind.UNKNOWN_TYPE: Severity.SKIPPED,
     ProblemKind.EXCLUDED: Severity.NOTE,
@@ -60,6 +65,8 @@ SEVERITIES = {
     ProblemKind.PSEUDO_FILE_SYSTEM: Severity.NOTE,
     ProblemKind.OWN_DATA: Severity.NOTE,
     ProblemKind.VANISHED: Severity.NOTE,
+    ProblemKind.CACHE_DIRECTORY: Severity.NOTE,
+    ProblemKind.CONTENT_CHANGED: Severity.WARNING,
 }
 
 _DENIED = frozenset({errno.EACCES, errno.EPERM})
@@ -115,5 +122,5 @@ def read_problems(source: ChunkSource, top: StreamRef | None) -> Iterator[Proble
     for raw in read_records(source, top):
         try:
             yield _decoder.decode(raw)
-        except msgspec.DecodeError as error:
+        except UNDECODABLE as error:
             raise IntegrityError(f"a problem list cannot be decoded: {error}") from error

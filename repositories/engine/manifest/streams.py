@@ -9,14 +9,16 @@ from collections.abc import Iterator
 import msgspec
 
 from repositories.engine.errors import IntegrityError
+from repositories.engine.format.records import UNDECODABLE
 from repositories.engine.ids import ChunkKind
+from repositories.engine.limits import MAX_XATTR
 from repositories.engine.manifest.chunks import ChunkSink, ChunkSource
 from repositories.engine.manifest.entries import Extended, StreamRef, encode
 from repositories.engine.manifest.pages import (
     LEVEL_LIMIT,
     PAGE_MIN,
     PAGE_TARGET_MAX,
-    PageRef,
+    PENDING_LIMIT,
     decode_list,
     decode_records,
     encode_records,
@@ -25,6 +27,8 @@ from repositories.engine.manifest.pages import (
 from repositories.engine.manifest.tree_writer import TreeWriter
 
 VALUE_PIECE = 512 * 1024
+
+Part = tuple[ChunkKind, bytes]
 
 _extended_decoder = msgspec.msgpack.Decoder(Extended)
 
@@ -68,56 +72,83 @@ def read_records(source: ChunkSource, top: StreamRef | None) -> Iterator[msgspec
     """Yield the raw records of a stream in order; raises IntegrityError when counts do not fit."""
     if top is None:
         return
-    for data, count in _leaves(source, top):
-        records = decode_records(data)
-        if len(records) != count:
-            raise IntegrityError("a stream holds another number of records than its list says")
-        yield from records
+    for ref in _leaves(source, top):
+        yield from _records(source, ref)
 
 
 def read_extents(source: ChunkSource, top: StreamRef) -> Iterator[tuple[int, bytes | None]]:
     """Yield (length, chunk id or None for a hole) of a long file; raises IntegrityError."""
-    total = 0
-    for raw in read_records(source, top):
-        try:
-            extent = _extended_decoder.decode(raw)
-        except msgspec.DecodeError as error:
-            raise IntegrityError(f"a content stream cannot be decoded: {error}") from error
-        if extent.length <= 0:
-            raise IntegrityError("a content stream has an empty extent")
-        total += extent.length
-        yield extent.length, extent.id
-    if total != top.length:
-        raise IntegrityError("a content stream has another length than its entry says")
+    hole_before = False
+    for ref in _leaves(source, top):
+        for extent in _extents(source, ref):
+            if hole_before and extent.id is None:
+                raise IntegrityError("a content stream has two holes in a row")
+            hole_before = extent.id is None
+            yield extent.length, extent.id
 
 
-def stream_page_ids(source: ChunkSource, top: StreamRef) -> Iterator[bytes]:
-    """Yield the chunk ids of all pages of a stream, the top first."""
-    stack = [(top.id, top.level)]
+def stream_parts(source: ChunkSource, top: StreamRef, *, content: bool) -> Iterator[Part]:
+    """Yield all that a stream needs, as (kind, chunk id): its pages, and the chunks of a content stream.
+
+    Each page is read once, however often lists name it. Raises IntegrityError as reading the stream would.
+    """
+    claims: dict[bytes, StreamRef] = {}
+    stack = [top]
     while stack:
-        page, level = stack.pop()
-        yield page
-        if level > 0:
-            stack.extend((ref.id, level - 1) for ref in reversed(_list(source, page, level)))
-
-
-def _leaves(source: ChunkSource, top: StreamRef) -> Iterator[tuple[bytes, int]]:
-    if not 0 <= top.level <= LEVEL_LIMIT:
-        raise IntegrityError(f"a stream claims {top.level} levels")
-    stack = [(top.id, top.level, top.count)]
-    while stack:
-        page, level, count = stack.pop()
-        if level == 0:
-            yield source.read(ChunkKind.STREAM, page), count
+        ref = stack.pop()
+        if claims.setdefault(ref.id, ref) is not ref:
+            if claims[ref.id] != ref:
+                raise IntegrityError("two lists say different things of one page of a stream")
             continue
-        refs = _list(source, page, level)
-        if sum(ref.count for ref in refs) != count:
-            raise IntegrityError("a list of stream pages has another count than the list above it says")
-        stack.extend((ref.id, level - 1, ref.count) for ref in reversed(refs))
+        yield ChunkKind.STREAM, ref.id
+        if ref.level > 0:
+            _push(stack, _list(source, ref))
+        elif content:
+            yield from ((ChunkKind.DATA, each.id) for each in _extents(source, ref) if each.id is not None)
+        else:
+            _records(source, ref)
 
 
-def _list(source: ChunkSource, page: bytes, level: int) -> list[PageRef]:
-    return decode_list(source.read(ChunkKind.STREAM, page), level)
+def _leaves(source: ChunkSource, top: StreamRef) -> Iterator[StreamRef]:
+    stack = [top]
+    while stack:
+        ref = stack.pop()
+        if ref.level == 0:
+            yield ref
+        else:
+            _push(stack, _list(source, ref))
+
+
+def _push(stack: list[StreamRef], refs: list[StreamRef]) -> None:
+    if len(stack) + len(refs) > PENDING_LIMIT:
+        raise IntegrityError("a stream has lists that are wider than any backup makes them")
+    stack.extend(reversed(refs))
+
+
+def _list(source: ChunkSource, top: StreamRef) -> list[StreamRef]:
+    if top.level > LEVEL_LIMIT:
+        raise IntegrityError(f"a stream claims {top.level} levels")
+    refs = decode_list(source.read(ChunkKind.STREAM, top.id), top.level)
+    if (sum(ref.count for ref in refs), sum(ref.length for ref in refs)) != (top.count, top.length):
+        raise IntegrityError("a list of stream pages has another count or length than the list above it says")
+    return [StreamRef(ref.id, top.level - 1, ref.count, ref.length) for ref in refs]
+
+
+def _records(source: ChunkSource, ref: StreamRef) -> list[msgspec.Raw]:
+    records = decode_records(source.read(ChunkKind.STREAM, ref.id))
+    if len(records) != ref.count:
+        raise IntegrityError("a stream holds another number of records than its list says")
+    return records
+
+
+def _extents(source: ChunkSource, ref: StreamRef) -> list[Extended]:
+    try:
+        extents = [_extended_decoder.decode(raw) for raw in _records(source, ref)]
+    except UNDECODABLE as error:
+        raise IntegrityError(f"a content stream cannot be decoded: {error}") from error
+    if sum(extent.length for extent in extents) != ref.length:
+        raise IntegrityError("a page of a content stream has another length than its list says")
+    return extents
 
 
 def put_value(sink: ChunkSink, value: bytes) -> tuple[bytes, ...]:
@@ -127,6 +158,11 @@ def put_value(sink: ChunkSink, value: bytes) -> tuple[bytes, ...]:
     )
 
 
-def read_value(source: ChunkSource, chunks: tuple[bytes, ...]) -> bytes:
-    """Return a value stored by `put_value`."""
-    return b"".join(source.read(ChunkKind.STREAM, chunk) for chunk in chunks)
+def read_value(source: ChunkSource, chunks: tuple[bytes, ...], limit: int = MAX_XATTR) -> bytes:
+    """Return a value stored by `put_value`; raises IntegrityError for one of more than `limit` bytes."""
+    value = bytearray()
+    for chunk in chunks:
+        value += source.read(ChunkKind.STREAM, chunk)
+        if len(value) > limit:
+            raise IntegrityError("the value of an extended attribute is longer than one can be")
+    return bytes(value)

@@ -24,7 +24,7 @@ from repositories.engine.format.records import decode
 from repositories.engine.limits import MAX_PACK, MAX_RECORD
 from repositories.engine.objects.store import ObjectStore
 from repositories.engine.packs.blocks import DecodedBlock, open_block
-from repositories.engine.packs.directory import DIRECTORY_NUMBER, BlockRecord, DirectoryRecord
+from repositories.engine.packs.directory import DIRECTORY_NUMBER, BlockRecord, DirectoryRecord, check_blocks
 
 _SEALS_KEPT = 256
 _T = TypeVar("_T")
@@ -80,6 +80,7 @@ class PackReader:
         bound = (len(directory.blocks), footer.directory_offset, footer.sections)
         if (directory.parts, directory.blocks_end, directory.sections) != bound:
             raise IntegrityError(f"{name} has a directory of another pack", hint="run check")
+        check_blocks(name, directory.blocks, directory.blocks_end)
         return header, directory
 
     def _seal(self, pack_id: bytes, header: bytes) -> ObjectSeal:

@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from repositories.engine.errors import IntegrityError
-from repositories.engine.ids import CHUNK_ID_LENGTH
+from repositories.engine.ids import CHUNK_ID_LENGTH, ChunkKind
 from repositories.engine.limits import MAX_CHUNKS_PER_PACK
 
 _COUNT = struct.Struct(">I")
 _PER_CHUNK = 1 + 4 + CHUNK_ID_LENGTH
+_KINDS = bytes(ChunkKind)
+TABLE_MIN = _COUNT.size + _PER_CHUNK  # no block is without a chunk
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,5 +65,7 @@ def parse_table(data: bytes) -> ChunkTable:
     """Return the whole table. Raises IntegrityError."""
     count = table_count(data)
     kinds = data[_COUNT.size : _COUNT.size + count]
+    if kinds.translate(None, _KINDS):
+        raise IntegrityError("a chunk table has a kind of chunk that is not known", hint="run check")
     lengths = struct.unpack_from(f">{count}I", data, _COUNT.size + count)
     return ChunkTable(kinds, lengths, table_ids(data))

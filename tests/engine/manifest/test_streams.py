@@ -14,7 +14,7 @@ from repositories.engine.manifest.streams import (
     put_value,
     read_extents,
     read_value,
-    stream_page_ids,
+    stream_parts,
 )
 from tests.engine.manifest.memory_chunks import MemoryChunks
 
@@ -34,7 +34,9 @@ def test_a_file_of_many_extents_comes_back() -> None:
     assert (top.count, top.length) == (30_000, sum(length for length, _ in extents))
     assert top.level >= 1
     assert list(read_extents(chunks, top)) == extents
-    assert set(stream_page_ids(chunks, top)) == {chunk for _, chunk in chunks.chunks}
+    parts = list(stream_parts(chunks, top, content=True))
+    assert {chunk for kind, chunk in parts if kind is ChunkKind.STREAM} == {chunk for _, chunk in chunks.chunks}
+    assert [chunk for kind, chunk in parts if kind is ChunkKind.DATA] == [chunk for _, chunk in extents if chunk]
 
 
 def test_a_changed_extent_changes_few_pages() -> None:
