@@ -5,7 +5,7 @@ ids, errors, limits, clock) is imported.
 """
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from repositories.engine.chunking.cutter import Chunker, cutter
@@ -25,6 +25,7 @@ from repositories.engine.objects.store import ObjectStore, WholeObjects, steadil
 from repositories.engine.opening import list_slots, unlock
 from repositories.engine.packs.reader import PackReader
 from repositories.engine.reader import ChunkReader
+from repositories.engine.sessions.checkpoints import read_checkpoints
 from repositories.engine.sessions.options import WriteOptions
 from repositories.engine.sessions.read import ReadSession
 from repositories.engine.sessions.views import read_damage, read_hurt, read_newest_sweep
@@ -32,6 +33,7 @@ from repositories.engine.sessions.write import WriteSession as StoreWriteSession
 from repositories.engine.storage.base import Storage, StoredObject
 
 __all__ = [
+    "Checkpoints",
     "ChunkReader",
     "CreateOptions",
     "CreatedRepository",
@@ -56,6 +58,18 @@ class StoredManifest:
     received_ns: int
     fence: int
     generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoints:
+    """Checkpoints of unfinished backups, oldest first: those that count, those that a prune made void.
+
+    `damaged` names the objects that cannot be read.
+    """
+
+    counted: list[StoredManifest]
+    void: list[StoredManifest]
+    damaged: list[str]
 
 
 class WriteSession(StoreWriteSession):
@@ -85,6 +99,7 @@ class Repository:
         self.catalogue = Catalogue(store)
         self.pack_reader = PackReader(store)
         self._manifests: dict[bytes, ManifestRecord] = {}
+        self._checkpoints: dict[bytes, CheckpointRecord] = {}
         self._damaged: tuple[bytes, ...] = ()
         self._lock = threading.Lock()
 
@@ -119,18 +134,13 @@ class Repository:
         """Return the manifests (ids as hex) of which the last check could not have restored everything."""
         return frozenset(manifest_id.hex() for manifest_id in read_hurt(self.store))
 
-    def checkpoints(self) -> list[StoredManifest]:
-        """Return the checkpoints of unfinished backups that count (fence rule), oldest first."""
-        listed = steadily(
-            lambda: self.store.read_whole(ObjectKind.CHECKPOINT, {}, lambda payload: decode(payload, CheckpointRecord))
-        )
-        sweep = read_newest_sweep(self.store)
-        found = [
-            _stored(ObjectKind.CHECKPOINT, object_id, record)
-            for object_id, record in listed.found.items()
-            if sweep.accepts_checkpoint(object_id, record.fence)
-        ]
-        return sorted(found, key=lambda each: (each.received_ns, each.name))
+    def checkpoints(self) -> Checkpoints:
+        """Return the checkpoints of unfinished backups; each is read once in this object's life."""
+        with self._lock:
+            listed = read_checkpoints(self.store, self._checkpoints)
+            self._checkpoints = {**listed.counted, **listed.void}
+        damaged = [object_name(ObjectKind.CHECKPOINT, each) for each in listed.damaged]
+        return Checkpoints(_in_order(listed.counted), _in_order(listed.void), damaged)
 
     def reader(self) -> ChunkReader:
         """Return a reader over the index as it is listed now."""
@@ -203,6 +213,11 @@ def open_repository(
     """
     opened = unlock(storage, secret, randomness)
     return Repository(opened.store, opened.config, clock, opened.unknown_write_features)
+
+
+def _in_order(records: Mapping[bytes, CheckpointRecord]) -> list[StoredManifest]:
+    found = [_stored(ObjectKind.CHECKPOINT, object_id, record) for object_id, record in records.items()]
+    return sorted(found, key=lambda each: (each.received_ns, each.name))
 
 
 def _stored(kind: ObjectKind, object_id: bytes, record: ManifestRecord | CheckpointRecord) -> StoredManifest:

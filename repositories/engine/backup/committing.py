@@ -79,24 +79,35 @@ def commit(
     listed = problems.finish()
     task.session.flush()
     pulse.check_cancelled()
-    finished_ns = task.hooks.clock.now_ns()
-    root = BackupRoot(
+    root = root_of(task, lineage, made, watch, listed)
+    manifest_id = task.session.commit(encode_root(root), task.hooks.confirm)
+    pulse.bytes_stored = root.statistics.bytes_stored
+    pulse.report("committed")
+    return _result(root, manifest_id, problems)
+
+
+def root_of(
+    task: BackupTask,
+    lineage: Lineage,
+    made: tuple[Figures, Described],
+    watch: tuple[ProblemLog, Pulse],
+    listed: StreamRef | None = None,
+) -> BackupRoot:
+    """Return the root of what was made, as of now; that of a checkpoint lists no problems: the next try meets them."""
+    problems, pulse = watch
+    return BackupRoot(
         backup_id=task.options.backup_id,
         source=SourceRecord(task.source.name, task.source.type, task.source.path, task.options.host),
         origin=_origin(task),
         lineage=_lineage_record(task, lineage),
         started_ns=task.started_ns,
-        finished_ns=finished_ns,
+        finished_ns=task.hooks.clock.now_ns(),
         statistics=_statistics(task, made[0], problems, pulse),
         pages=made[1].pages,
         top_entry=made[1].top,
         problems=listed,
         problem_counts=problems.counts(),
     )
-    manifest_id = task.session.commit(encode_root(root), task.hooks.confirm)
-    pulse.bytes_stored = root.statistics.bytes_stored
-    pulse.report("committed")
-    return _result(root, manifest_id, problems)
 
 
 def _origin(task: BackupTask) -> OriginRecord:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from repositories.engine.backup.capture import Other, file_entry, other_entry, store_xattrs
+from repositories.engine.backup.capture import Content, Other, file_entry, other_entry, store_xattrs
 from repositories.engine.backup.compare import Comparison
 from repositories.engine.backup.content import FileReader
 from repositories.engine.backup.hard_links import HardLinks
@@ -41,7 +41,10 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Workshop:
-    """The parts that describing needs, made once per backup."""
+    """The parts that describing needs, made once per backup.
+
+    With `goes_on` one name of a file may be known and the next one not: what is known of it is then kept for that one.
+    """
 
     session: BackupSession
     reader: FileReader
@@ -49,6 +52,7 @@ class Workshop:
     problems: ProblemLog
     pulse: Pulse
     hooks: Hooks
+    goes_on: bool = False
 
 
 class Describer:
@@ -61,6 +65,7 @@ class Describer:
         self._problems = workshop.problems
         self._pulse = workshop.pulse
         self._clock = workshop.hooks.clock
+        self._goes_on = workshop.goes_on
         self._links = HardLinks()
         self.figures = Figures()
 
@@ -76,6 +81,7 @@ class Describer:
             entry = self._comparison.exact(found, kind, status, group)
             if entry is not None:
                 self._count(kind, entry.size, status, group, unchanged=True)
+                self._keep_known(entry, status, group)
                 return found[1]
         try:
             if kind is EntryType.FILE:
@@ -104,6 +110,7 @@ class Describer:
             if same is not None:
                 entry = self._renewed(directory, name, status, same, group)
                 self._count(EntryType.FILE, entry.size, status, group, unchanged=True)
+                self._keep_known(entry, status, group)
                 return encode(entry)
         if content is None:
             try:
@@ -121,6 +128,13 @@ class Describer:
         if group is not None:
             self._links.keep(content)
         return encode(file_entry(name, content, group))
+
+    def _keep_known(self, entry: Entry, status: os.stat_result, group: LinkGroup | None) -> None:
+        """Let the other names of a file have the content that an earlier try read under this one."""
+        if group is not None and self._goes_on and entry.type == EntryType.FILE:
+            now = self._clock.now_ns()
+            content = Content(status, entry.size, entry.extents, entry.stream, entry.xattrs, now, changed=False)
+            self._links.keep(content)
 
     def _renewed(
         self, directory: Directory, name: bytes, status: os.stat_result, same: Entry | None, group: LinkGroup | None

@@ -5,11 +5,15 @@ Owns values only. Paths and names are bytes, times integer ns, sizes bytes.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Literal
 
 from repositories.engine.clock import SYSTEM_CLOCK, Clock
 from repositories.engine.manifest.problems import Problem, ProblemCount
 from repositories.engine.progress import Progress
 from repositories.engine.throttle import Throttle
+
+CHECKPOINT_SECONDS = 600.0
+LogLevel = Literal["info", "warning"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +21,7 @@ class SourceSpec:
     """One source. `name` is what parent and chain hang on; `path` is absolute.
 
     `skip_paths` are never backed up, wherever they lie below the source: the repository and Syncova's own data.
+    Of the files that seem unchanged, about `reread_percent` of 100 are read nevertheless.
     """
 
     name: str
@@ -27,6 +32,9 @@ class SourceSpec:
     ignore_inode: bool = False
     ignore_ctime: bool = False
     skip_paths: tuple[bytes, ...] = ()
+    exclude_ignoring_case: bool = False
+    exclude_caches: bool = False
+    reread_percent: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +42,8 @@ class BackupOptions:
     """About one backup. `parent` names a backup to compare with (else the newest of the source).
 
     `strict` raises warnings to skipped. `accept_new_root` allows a source that is suddenly empty,
-    against its last backup or while it is read; one that vanishes is never allowed.
+    against its last backup or while it is read; one that vanishes is never allowed. `checkpoint_seconds` lie between
+    two checkpoints.
     """
 
     backup_id: str
@@ -47,6 +56,7 @@ class BackupOptions:
     accept_new_root: bool = False
     trigger: str = "external"
     run_fence: int | None = None
+    checkpoint_seconds: float = CHECKPOINT_SECONDS
 
 
 def _ignore(progress: Progress) -> None:
@@ -55,6 +65,10 @@ def _ignore(progress: Progress) -> None:
 
 def _never() -> bool:
     return False
+
+
+def _unheard(level: LogLevel, message: str) -> None:
+    """Log nothing."""
 
 
 def _agreed() -> None:
@@ -66,7 +80,8 @@ class Hooks:
     """How an operation talks to whoever started it.
 
     `report` gets progress (rarely is the caller's business); `cancelled` is asked several times a second; `confirm`
-    is called directly before the commit and raises to forbid it; `read_bucket` limits reading of the source.
+    is called directly before the commit and raises to forbid it; `read_bucket` limits reading of the source; `log` gets
+    lines for people.
     """
 
     report: Callable[[Progress], None] = _ignore
@@ -74,6 +89,7 @@ class Hooks:
     confirm: Callable[[], None] = _agreed
     read_bucket: Throttle | None = None
     clock: Clock = SYSTEM_CLOCK
+    log: Callable[[LogLevel, str], None] = _unheard
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The backup that a new one is compared with: which one it is, and its entries beside the walk.
 
-Owns choice of the parent and the cursor over its pages. A parent that cannot be read is given up with a warning:
-everything is then read again, nothing is lost.
+Owns choice of the parent and the cursor over its pages, or over those of an earlier try. Pages that cannot be read are
+given up: what they knew is then read again, nothing is lost.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,7 +14,7 @@ from repositories.engine.ids import short_id
 from repositories.engine.manifest.backups import Backup, find_backup, list_backups
 from repositories.engine.manifest.backups import BackupStore as Store
 from repositories.engine.manifest.chunks import ChunkSource
-from repositories.engine.manifest.entries import Entry
+from repositories.engine.manifest.entries import Entry, StreamRef
 from repositories.engine.manifest.entry_reader import Listing, read_listings
 from repositories.engine.manifest.order import directory_key
 
@@ -28,13 +28,15 @@ Found = tuple[Entry, msgspec.Raw]
 class Lineage:
     """What the new backup stands on: its parent, the next sequence number, the heads that nothing links yet.
 
-    `previous` is the newest backup of the source, which may be no parent: its pages may not be readable.
+    `previous` is the newest backup of the source, which may be no parent: its pages may not be readable. `named` says
+    that the parent was asked for.
     """
 
     parent: Backup | None
     previous: Backup | None
     sequence: int
     heads: tuple[bytes, ...]
+    named: bool = False
 
 
 def choose_lineage(
@@ -67,17 +69,20 @@ def choose_lineage(
     heads = [identity for backup in backups if (identity := bytes.fromhex(backup.manifest_id)) not in linked]
     highest = max((backup.root.lineage.sequence for backup in backups), default=0)
     previous = same_source[0] if same_source else None
-    return Lineage(parent, previous, min(highest, _HIGHEST_SEQUENCE) + 1, tuple(heads[-most_heads:]))
+    return Lineage(
+        parent, previous, min(highest, _HIGHEST_SEQUENCE) + 1, tuple(heads[-most_heads:]), wanted is not None
+    )
 
 
-class ParentCursor:
-    """Gives the parent's entries in the order of the walk: `enter` a directory, then `find` ascending names."""
+class EntryCursor:
+    """Gives the entries below `pages` in the order of the walk: `enter` a directory, then `find` ascending names.
 
-    def __init__(self, source: ChunkSource | None, parent: Backup | None, gave_up: Callable[[str], None]) -> None:
+    `gave_up` is told once why the rest cannot be read.
+    """
+
+    def __init__(self, source: ChunkSource, pages: StreamRef | None, gave_up: Callable[[str], None]) -> None:
         self._gave_up = gave_up
-        self._listings: Iterator[Listing] | None = None
-        if source is not None and parent is not None:
-            self._listings = read_listings(source, parent.root.pages)
+        self._listings: Iterator[Listing] | None = read_listings(source, pages) if pages is not None else None
         self._current: Listing | None = None
         self._position = 0
         self._key = b""
@@ -119,6 +124,6 @@ class ParentCursor:
             self._current = next(self._listings, None)
         except (IntegrityError, ObjectMissingError) as error:
             self._listings = None
-            self._gave_up(f"the previous backup cannot be read, so that all files were read again: {error.message}")
+            self._gave_up(error.message)
         if self._current is not None:
             self._key = directory_key(self._current.directory)

@@ -3,6 +3,8 @@
 Owns how often the caller's hooks are asked. One thread.
 """
 
+from collections.abc import Callable
+
 from repositories.engine.backup.options import Hooks
 from repositories.engine.errors import OperationCancelledError
 from repositories.engine.progress import Progress
@@ -24,6 +26,7 @@ class Pulse:
         self.bytes_read = 0
         self.bytes_stored = 0
         self.current = b""
+        self.each_beat: Callable[[], None] = _nothing
 
     def entry(self) -> None:
         """Called for each object. Raises OperationCancelledError."""
@@ -48,6 +51,7 @@ class Pulse:
             self._next = now + _SECONDS_BETWEEN
             self.check_cancelled()
             self.report("reading")
+            self.each_beat()
 
     def check_cancelled(self) -> None:
         """Raise OperationCancelledError when the caller wants to stop."""
@@ -57,3 +61,7 @@ class Pulse:
     def report(self, phase: str) -> None:
         """Report progress now."""
         self._hooks.report(Progress(phase, self.files, self.bytes_read, self.bytes_stored, self.current))
+
+
+def _nothing() -> None:
+    """Nobody else looks on."""

@@ -5,24 +5,24 @@ has been read, cancel, any repository error.
 Whatever happens before the commit leaves nothing visible.
 """
 
-from repositories.engine.backup.committing import BackupTask, Described, begin, commit, usable_in
+from repositories.engine.backup.checkpoints import Checkpoints
+from repositories.engine.backup.committing import BackupTask, Described, begin, commit, root_of, usable_in
 from repositories.engine.backup.compare import Comparison
 from repositories.engine.backup.content import FileReader
 from repositories.engine.backup.describe import Describer, Workshop
+from repositories.engine.backup.known import KnownEntries, places_to_look
 from repositories.engine.backup.options import BackupOptions, BackupResult, Hooks, SourceSpec
-from repositories.engine.backup.parent import Lineage, ParentCursor, choose_lineage
+from repositories.engine.backup.parent import Lineage, choose_lineage
 from repositories.engine.backup.problem_log import ProblemLog
 from repositories.engine.backup.pulse import Pulse
 from repositories.engine.backup.session import BackupSession
+from repositories.engine.backup.walk_rules import walk_rules
 from repositories.engine.display import show_count, show_path
 from repositories.engine.errors import SourceEmptyError, SourceError
-from repositories.engine.manifest.entries import StreamRef
 from repositories.engine.manifest.entry_writer import EntryWriter
 from repositories.engine.manifest.problems import ProblemKind
-from repositories.engine.manifest.root import MAX_HEADS
-from repositories.engine.source.excludes import ExcludeRules
-from repositories.engine.source.filesystems import FileSystems
-from repositories.engine.source.root import SourceRoot, identities, open_root
+from repositories.engine.manifest.root import MAX_HEADS, encode_root
+from repositories.engine.source.root import SourceRoot, open_root
 from repositories.engine.source.second_look import holds_something, require_standing
 from repositories.engine.source.walker import Walker, WalkRules
 
@@ -36,9 +36,7 @@ def back_up(session: BackupSession, source: SourceSpec, options: BackupOptions, 
     the other.
     """
     task = begin(session, source, options, hooks)
-    rules = WalkRules(
-        ExcludeRules(source.excludes), source.one_file_system, identities(source.skip_paths), FileSystems()
-    )
+    rules = walk_rules(source)
     names = (options.backup_id, source.name)
     lineage = choose_lineage(session.repository, names, options.parent, usable_in(session), MAX_HEADS)
     problems = ProblemLog(session, strict=options.strict)
@@ -46,14 +44,16 @@ def back_up(session: BackupSession, source: SourceSpec, options: BackupOptions, 
     pulse.check_cancelled()
     root = open_root(source.path, rules.own)
     walker = Walker(root, rules, problems.report)
-    try:
-        describer, described = _describe_all(task, lineage, walker, (problems, pulse))
-        _look_again(task, (root, rules), described, problems)
-    finally:
-        walker.close()
-    _refuse_sudden_emptiness(task, lineage, described)
-    pulse.report("storing")
-    return commit(task, lineage, (describer.figures, described), (problems, pulse))
+    checkpoints = Checkpoints(session, hooks.clock, pulse, options.checkpoint_seconds)
+    with checkpoints.guarding():
+        try:
+            describer, described = _describe_all(task, lineage, walker, (problems, pulse, checkpoints))
+            _look_again(task, (root, rules), described, problems)
+        finally:
+            walker.close()
+        _refuse_sudden_emptiness(task, lineage, described)
+        pulse.report("storing")
+        return commit(task, lineage, (describer.figures, described), (problems, pulse))
 
 
 def _unread_file(source: SourceSpec, problems: ProblemLog) -> str:
@@ -62,42 +62,43 @@ def _unread_file(source: SourceSpec, problems: ProblemLog) -> str:
 
 
 def _describe_all(
-    task: BackupTask, lineage: Lineage, walker: Walker, watch: tuple[ProblemLog, Pulse]
+    task: BackupTask, lineage: Lineage, walker: Walker, watch: tuple[ProblemLog, Pulse, Checkpoints]
 ) -> tuple[Describer, Described]:
-    problems, pulse = watch
+    problems, pulse, checkpoints = watch
     session, hooks = task.session, task.hooks
     chunks = session.reader()
     reader = FileReader(session, session.repository.chunker(), hooks.clock, pulse.taken)
     comparison = Comparison(session, chunks, task.source)
-    describer = Describer(Workshop(session, reader, comparison, problems, pulse, hooks))
-
-    def give_parent_up(reason: str) -> None:
-        session.distrust_metadata()
-        problems.report(ProblemKind.PARENT_UNREADABLE, b"", reason)
-
-    cursor = ParentCursor(chunks, lineage.parent, give_parent_up)
+    known = places_to_look(task, lineage, chunks, problems)
+    describer = Describer(Workshop(session, reader, comparison, problems, pulse, hooks, known.goes_on))
     top = describer.top(walker.descriptor, walker.status) if walker.is_directory else None
-    pages = _write_entries(walker, describer, cursor, (session, pulse))
-    return describer, Described(top, pages)
+    writer = EntryWriter(session)
+
+    def root_so_far() -> bytes | None:
+        pages = writer.snapshot()
+        made = describer.figures, Described(top, pages)
+        return None if pages is None else encode_root(root_of(task, lineage, made, (problems, pulse)))
+
+    checkpoints.hold(root_so_far)
+    _write_entries(walker, describer, known, (writer, pulse, session))
+    return describer, Described(top, writer.finish())
 
 
 def _write_entries(
-    walker: Walker, describer: Describer, cursor: ParentCursor, sinks: tuple[BackupSession, Pulse]
-) -> StreamRef | None:
-    session, pulse = sinks
-    writer = EntryWriter(session)
-    describe, find, add = describer.describe, cursor.find, writer.add
+    walker: Walker, describer: Describer, known: KnownEntries, sinks: tuple[EntryWriter, Pulse, BackupSession]
+) -> None:
+    writer, pulse, session = sinks
+    describe, find, add = describer.describe, known.find, writer.add
     for directory in walker.directories():
         pulse.current = directory.path
         writer.open_directory(directory.path)
-        cursor.enter(directory.path)
+        known.enter(directory.path)
         for name, status in directory.items():
             pulse.entry()
             raw = describe(directory, name, status, find(name))
             if raw is not None:
                 add(name, raw)
         pulse.bytes_stored = session.stored_bytes
-    return writer.finish()
 
 
 def _look_again(

@@ -3,11 +3,11 @@
 Owns no behaviour: the front door (repositories.engine.repository) satisfies it.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from repositories.engine.ids import ChunkKind
-from repositories.engine.manifest.backups import BackupStore
+from repositories.engine.manifest.backups import AcceptedManifest, BackupStore
 from repositories.engine.manifest.chunks import ChunkSink, ChunkSource
 
 
@@ -37,12 +37,31 @@ class Keys(Protocol):
         """The generation of the keyring."""
 
 
+class StoredCheckpoints(Protocol):
+    """Checkpoints of unfinished backups, oldest first: those that count, those that a prune made void."""
+
+    @property
+    def counted(self) -> Sequence[AcceptedManifest]:
+        """Those that may be gone on from."""
+
+    @property
+    def void(self) -> Sequence[AcceptedManifest]:
+        """Those whose chunks may be gone."""
+
+    @property
+    def damaged(self) -> Sequence[str]:
+        """The names of those that cannot be read."""
+
+
 class BackupRepository(BackupStore, Protocol):
     """The repository that a session writes to."""
 
     @property
     def keyring(self) -> Keys:
         """The keys in use."""
+
+    def checkpoints(self) -> StoredCheckpoints:
+        """Return the checkpoints of unfinished backups."""
 
     def chunker(self) -> Cutter:
         """Return a chunker of this repository's parameters, for one thread."""
@@ -74,6 +93,9 @@ class BackupSession(ChunkSink, Protocol):
 
     def flush(self) -> None:
         """Make all chunks durable and findable."""
+
+    def checkpoint(self, root: bytes, *, breaks_off: bool = False) -> str:
+        """Flush, then put the root of an unfinished backup; `breaks_off` when the backup is about to end early."""
 
     def commit(self, root: bytes, confirm: Callable[[], None]) -> str:
         """Put the manifest, `confirm` being called directly before; return its object id."""

@@ -129,10 +129,18 @@ class WriteSession:
             self._pipeline.drain()
             self._index_packs()
 
-    def checkpoint(self, root: bytes) -> str:
-        """Flush, then put the unfinished backup's root; return the checkpoint's id. Never listed as a backup."""
+    def checkpoint(self, root: bytes, *, breaks_off: bool = False) -> str:
+        """Flush, then put the unfinished backup's root; return the checkpoint's id. Never listed as a backup.
+
+        Takes the newest fence first, as a commit does, and raises CommitRefusedError where a commit would: all further
+        work would be in vain. A backup that `breaks_off` has no time for that and keeps its fence: a prune that has
+        passed by makes the checkpoint void. Nothing is looked at afterwards, since nobody relies on a checkpoint.
+        """
         self._check_root(root)
         self.flush()
+        if not breaks_off:
+            self._follow_marks()
+            self._merge_segments()
         record = CheckpointRecord(*self._commit_fields(root))
         with self._pipeline.poisoning():
             return self._store.put(ObjectKind.CHECKPOINT, encode(record)).hex()

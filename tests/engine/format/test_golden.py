@@ -39,7 +39,7 @@ def test_pinned_bytes_hold_backup_checkpoint_and_chunks() -> None:
     repository = open_repository(stored(), PASSWORD)
     (backup,) = repository.backups()
     assert (backup.root, backup.received_ns, backup.fence) == (golden.ROOT, START_NS, 0)
-    assert [each.root for each in repository.checkpoints()] == [golden.ROOT]
+    assert [each.root for each in repository.checkpoints().counted] == [golden.ROOT]
     reader = repository.reader()
     for kind, contents in golden.CHUNKS.items():
         for content in contents:

@@ -117,7 +117,7 @@ def test_checkpoints_are_no_backups(repository: Repository) -> None:
         root = write(session, 1)
         session.checkpoint(root)
         assert repository.backups() == []
-        assert [each.root for each in repository.checkpoints()] == [root]
+        assert [each.root for each in repository.checkpoints().counted] == [root]
     reader = repository.reader()
     assert len(reader.read(ChunkKind.PAGE, root)) == 32 * 32
 
