@@ -21,6 +21,7 @@ from repositories.engine.restore.request import Overwrite
 from repositories.engine.restore.selection import Selected
 from repositories.engine.restore.tally import Tally
 from repositories.engine.restore.target import TargetTree, is_unfinished
+from repositories.engine.restore.widened import Widened
 from repositories.engine.restore.writing import FileTask, FileWriter, attributes_of
 from repositories.engine.source.descent import DIRECTORY_FLAGS
 
@@ -33,6 +34,7 @@ class Makers:
     objects: ObjectMaker
     files: FileWriter
     tally: Tally
+    widened: Widened
 
 
 @dataclass(slots=True)
@@ -86,7 +88,7 @@ class SecondPass:
         first = self._first_names.get(entry.link_group or (0, 0))
         if first is None or first == path:
             return
-        if self._makers.tally.may_link_to(first) and self._link_to(first, directory, entry):
+        if self._makers.tally.may_link_to(first) and self._link_to(first, directory, path, entry):
             return
         if entry.type == EntryType.FILE:
             self._makers.files.write(FileTask(directory, path, entry))
@@ -95,7 +97,7 @@ class SecondPass:
         if entry.link_group is not None and not self._makers.tally.may_link_to(first):
             self._first_names[entry.link_group] = path
 
-    def _link_to(self, first: bytes, directory: int, entry: Entry) -> bool:
+    def _link_to(self, first: bytes, directory: int, path: bytes, entry: Entry) -> bool:
         assert self._tree is not None  # noqa: S101 — set before anything is visited
         parent, name = split(first)
         try:
@@ -103,7 +105,7 @@ class SecondPass:
         except OSError:
             return False
         try:
-            return self._makers.objects.link((opened, name), directory, entry)
+            return self._makers.objects.link((opened, name), directory, path, entry)
         finally:
             os.close(opened)
 
@@ -132,6 +134,10 @@ class SecondPass:
         """Set an open directory's attributes, if they are ours to set."""
         status = os.fstat(descriptor)
         overwriting = self._overwrite is not Overwrite.NEVER and not above
+        before = self._makers.widened.take(path)
+        if before is not None and not overwriting:
+            os.chmod(descriptor, before)
+            return
         ours = is_unfinished(status) or path in self._makers.tally.unmarked
         if not stat.S_ISDIR(status.st_mode) or not (ours or overwriting):
             return

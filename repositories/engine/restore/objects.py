@@ -3,16 +3,18 @@
 Owns creation on a directory's descriptor; nothing existing is followed. One thread.
 """
 
+import contextlib
 import errno
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from repositories.engine.errors import IntegrityError, ObjectMissingError
 from repositories.engine.manifest.entries import Entry, EntryType
 from repositories.engine.metadata.apply import (
     AttributeClass,
+    Attributes,
     apply_to_link,
     apply_to_special,
     chmod_unopened,
@@ -22,9 +24,13 @@ from repositories.engine.metadata.extended import object_in
 from repositories.engine.restore.chunks import AnyChunks
 from repositories.engine.restore.existing import Policy, Verdict
 from repositories.engine.restore.lacking import report_lacking
+from repositories.engine.restore.publishing import clear_leaving, clear_twin, publish, replace, temporary_name
+from repositories.engine.restore.reasons import explained
+from repositories.engine.restore.room import Room
 from repositories.engine.restore.tally import Tally
 from repositories.engine.restore.target import UNFINISHED_DIRECTORY, is_unfinished
-from repositories.engine.restore.writing import attributes_of, raise_if_fatal, room_for, temporary_name
+from repositories.engine.restore.widened import Widened
+from repositories.engine.restore.writing import attributes_of, raise_if_fatal
 
 _DEVICE_TYPES = {EntryType.CHARACTER_DEVICE: stat.S_IFCHR, EntryType.BLOCK_DEVICE: stat.S_IFBLK}
 _NO_LINKS = frozenset({errno.EPERM, errno.EMLINK, errno.EXDEV, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EACCES})
@@ -41,10 +47,12 @@ class Surroundings:
 class ObjectMaker:
     """Makes objects for one restore."""
 
-    def __init__(self, source: AnyChunks, policy: Policy, tally: Tally) -> None:
+    def __init__(self, source: AnyChunks, policy: Policy, tally: Tally, room: Room, widened: Widened) -> None:
         self._source = source
         self._policy = policy
         self._tally = tally
+        self._room = room
+        self._widened = widened
 
     def make(self, directory: int, path: bytes, entry: Entry, around: Surroundings) -> None:
         """Make a link, FIFO or device. What is identical already in an unfinished directory is ours, too."""
@@ -53,59 +61,82 @@ class ObjectMaker:
         except (IntegrityError, ObjectMissingError):
             self._tally.damaged(path)
         except OSError as error:
-            raise_if_fatal(error)
-            self._tally.failed(path, error)
+            self._failed(directory, path, entry, error)
 
     def make_directory(self, directory: int, path: bytes, entry: Entry, around: Surroundings) -> bool:
         """Make a directory or find it there; return whether it can be entered."""
-        name = entry.name
         try:
-            os.mkdir(name, UNFINISHED_DIRECTORY, dir_fd=directory)
-            if around.inherits:
-                remove_inherited_acls(object_in(directory, name))
-                chmod_unopened(directory, name, UNFINISHED_DIRECTORY)
-        except FileExistsError:
-            return self._existing_directory(directory, path, entry)
+            try:
+                _make_directory(directory, entry.name, around)
+            except FileExistsError:
+                return self._existing_directory(directory, path, entry, around)
+            return self._made_directory(directory, path, entry)
         except OSError as error:
-            raise_if_fatal(error)
-            self._tally.failed(path, error)
+            self._failed(directory, path, entry, error)
             return False
-        return self._made_directory(directory, path, entry)
 
-    def link(self, first: tuple[int, bytes], directory: int, entry: Entry) -> bool:
-        """Make `entry` a hard link to (directory, name) `first`; return False when it must be written by itself."""
+    def link(self, first: tuple[int, bytes], directory: int, path: bytes, entry: Entry) -> bool:
+        """Make `path` a hard link to (directory, name) `first`; return False when it must be written by itself."""
         try:
             source = os.stat(first[1], dir_fd=first[0], follow_symlinks=False)
-            return self._link(first, source, directory, entry)
+            return self._link(first, source, directory, (path, entry))
         except OSError as error:
             raise_if_fatal(error)
             self._tally.warn(AttributeClass.HARD_LINK, error)
             return False
 
+    def _failed(self, directory: int, path: bytes, entry: Entry, error: OSError) -> None:
+        raise_if_fatal(error)
+        self._tally.failed(path, explained(error, directory, entry.name))
+
     def _make(self, directory: int, path: bytes, entry: Entry, around: Surroundings) -> None:
         attributes = attributes_of(self._source, entry)
-        set_attributes = apply_to_link if entry.type == EntryType.LINK else apply_to_special
-        name = entry.name
-        try:
+
+        def finished(name: bytes) -> None:
             _create(directory, name, entry)
-        except FileExistsError:
-            status = os.stat(name, dir_fd=directory, follow_symlinks=False)
-            verdict = self._policy.judge(directory, entry, status)
-            if verdict is Verdict.IDENTICAL:
-                if around.ours:
-                    set_attributes(directory, name, attributes, self._tally.warn)
-                else:
-                    report_lacking(object_in(directory, name), status, entry, self._tally.warn)
-                self._tally.existing()
-                return
-            if verdict is Verdict.KEEP or not room_for(directory, name, status):
-                self._tally.kept(path)
-                return
-            self._replace(directory, entry, lambda temporary: _create(directory, temporary, entry))
-        if around.inherits and entry.type != EntryType.LINK:
-            remove_inherited_acls(object_in(directory, name))
-        set_attributes(directory, name, attributes, self._tally.warn)
-        self._tally.restored(entry)
+            if around.inherits and entry.type != EntryType.LINK:
+                remove_inherited_acls(object_in(directory, name))
+            self._set_attributes(directory, name, entry, attributes)
+
+        try:
+            status = os.stat(entry.name, dir_fd=directory, follow_symlinks=False)
+        except FileNotFoundError:
+            if around.ours:
+                finished(entry.name)
+            else:
+                # Nothing marks such an object as unfinished: it gets its name when it is whole.
+                with _temporary(directory, entry.name) as temporary:
+                    finished(temporary)
+                    publish(directory, temporary, entry.name)
+            self._tally.restored(entry)
+            return
+        if self._must_replace(directory, path, entry, status, attributes if around.ours else None):
+            with _temporary(directory, entry.name) as temporary:
+                finished(temporary)
+                replace(directory, temporary, path, self._room)
+            self._tally.restored(entry)
+
+    def _must_replace(
+        self, directory: int, path: bytes, entry: Entry, status: os.stat_result, ours: Attributes | None
+    ) -> bool:
+        """Return whether what is there goes. What is identical gets the attributes `ours`, if they are given."""
+        verdict = self._policy.judge(directory, entry, status)
+        if verdict is Verdict.IDENTICAL:
+            if ours is not None:
+                self._set_attributes(directory, entry.name, entry, ours)
+            else:
+                report_lacking(object_in(directory, entry.name), status, entry, self._tally.warn)
+            clear_twin(directory, entry.name, status)
+            self._tally.existing()
+            return False
+        if verdict is Verdict.KEEP or not self._room.possible(directory, path, status):
+            self._tally.kept(path)
+            return False
+        return True
+
+    def _set_attributes(self, directory: int, name: bytes, entry: Entry, attributes: Attributes) -> None:
+        apply = apply_to_link if entry.type == EntryType.LINK else apply_to_special
+        apply(directory, name, attributes, self._tally.warn)
 
     def _made_directory(self, directory: int, path: bytes, entry: Entry) -> bool:
         self._tally.restored(entry)
@@ -114,25 +145,26 @@ class ObjectMaker:
             self._tally.unmarked.add(path)
         return True
 
-    def _existing_directory(self, directory: int, path: bytes, entry: Entry) -> bool:
-        try:
-            status = os.stat(entry.name, dir_fd=directory, follow_symlinks=False)
-            if stat.S_ISDIR(status.st_mode):
-                self._tally.existing()
-                _widen(directory, entry.name, status)
-                return True
-            if self._policy.judge(directory, entry, status) is Verdict.REPLACE:
-                os.unlink(entry.name, dir_fd=directory)
-                os.mkdir(entry.name, UNFINISHED_DIRECTORY, dir_fd=directory)
-                return self._made_directory(directory, path, entry)
-        except OSError as error:
-            raise_if_fatal(error)
-            self._tally.failed(path, error)
+    def _existing_directory(self, directory: int, path: bytes, entry: Entry, around: Surroundings) -> bool:
+        name = entry.name
+        status = os.stat(name, dir_fd=directory, follow_symlinks=False)
+        if stat.S_ISDIR(status.st_mode):
+            self._tally.existing()
+            self._widened.open_up(directory, path, name, status)
+            return True
+        if self._policy.judge(directory, entry, status) is not Verdict.REPLACE:
+            self._tally.kept(path)
             return False
-        self._tally.kept(path)
-        return False
+        self._room.make(directory, path)
+        os.unlink(name, dir_fd=directory)
+        _make_directory(directory, name, around)
+        return self._made_directory(directory, path, entry)
 
-    def _link(self, first: tuple[int, bytes], source: os.stat_result, directory: int, entry: Entry) -> bool:
+    def _link(
+        self, first: tuple[int, bytes], source: os.stat_result, directory: int, wanted: tuple[bytes, Entry]
+    ) -> bool:
+        path, entry = wanted
+
         def create(name: bytes) -> None:
             # Without follow_symlinks=False a hard link of a symbolic link would become one to its target.
             os.link(first[1], name, src_dir_fd=first[0], dst_dir_fd=directory, follow_symlinks=False)
@@ -146,9 +178,11 @@ class ObjectMaker:
                 return True
             if self._policy.judge(directory, entry, status) is not Verdict.REPLACE:
                 return False
-            if not room_for(directory, entry.name, status):
+            if not self._room.possible(directory, path, status):
                 return False
-            self._replace(directory, entry, create)
+            with _temporary(directory, entry.name) as temporary:
+                create(temporary)
+                replace(directory, temporary, path, self._room)
         except OSError as error:
             if error.errno in _NO_LINKS:
                 self._tally.warn(AttributeClass.HARD_LINK, error)
@@ -157,17 +191,25 @@ class ObjectMaker:
         self._tally.restored(entry)
         return True
 
-    def _replace(self, directory: int, entry: Entry, create: Callable[[bytes], None]) -> None:
-        temporary = temporary_name(entry.name)
-        try:
-            create(temporary)
-        except FileExistsError:
-            status = os.stat(temporary, dir_fd=directory, follow_symlinks=False)
-            if stat.S_ISREG(status.st_mode) and not is_unfinished(status) and entry.link_group is None:
-                raise
+
+@contextlib.contextmanager
+def _temporary(directory: int, name: bytes) -> Iterator[bytes]:
+    """Give the free temporary name for `name`; nothing is left there when what is done with it fails."""
+    temporary = temporary_name(name)
+    clear_leaving(directory, temporary)
+    try:
+        yield temporary
+    except BaseException:
+        with contextlib.suppress(OSError):
             os.unlink(temporary, dir_fd=directory)
-            create(temporary)
-        os.rename(temporary, entry.name, src_dir_fd=directory, dst_dir_fd=directory)
+        raise
+
+
+def _make_directory(directory: int, name: bytes, around: Surroundings) -> None:
+    os.mkdir(name, UNFINISHED_DIRECTORY, dir_fd=directory)
+    if around.inherits:
+        remove_inherited_acls(object_in(directory, name))
+        chmod_unopened(directory, name, UNFINISHED_DIRECTORY)
 
 
 def _create(directory: int, name: bytes, entry: Entry) -> None:
@@ -181,9 +223,3 @@ def _create(directory: int, name: bytes, entry: Entry) -> None:
         os.mknod(name, _DEVICE_TYPES[EntryType(entry.type)] | 0o600, os.makedev(*entry.device), dir_fd=directory)
     else:
         raise IntegrityError(f"an entry has type {entry.type}, which is not known", hint="use a newer Syncova")
-
-
-def _widen(directory: int, name: bytes, status: os.stat_result) -> None:
-    """Let ourselves into a directory of our own that its mode keeps us out of; it counts as unfinished then."""
-    if status.st_uid == os.geteuid() != 0 and status.st_mode & stat.S_IRWXU != stat.S_IRWXU:
-        chmod_unopened(directory, name, UNFINISHED_DIRECTORY)

@@ -17,12 +17,24 @@ class Overwrite(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Deletion:
+    """What a restore with `--delete` may remove: what the backup does not hold, below the paths that are restored.
+
+    `before_ns`: what was changed then or later stays, for it was in no plan that anybody has seen; None = no limit.
+    `spare`: directories that stay with all they hold, such as Syncova's own data.
+    """
+
+    before_ns: int | None = None
+    spare: tuple[bytes, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class RestoreRequest:
     """`target` is the directory that gets the source's contents; it is made if it does not exist.
 
     `paths` restricts to these objects and what lies below them: relative to the source, or absolute within it.
     `verify` reads the restored files back and compares them. `keep_out`: directories in which the target must not lie,
-    such as the repository itself.
+    such as the repository itself. `deletion` None = nothing is deleted; with it, `overwrite` must not be NEVER.
     """
 
     target: bytes
@@ -30,6 +42,58 @@ class RestoreRequest:
     overwrite: Overwrite = Overwrite.NEVER
     verify: bool = False
     keep_out: tuple[bytes, ...] = ()
+    deletion: Deletion | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeletionResult:
+    """What was deleted, or in a plan would be. `scope` = the paths below which things are; "" is all of the source.
+
+    `deleted` counts objects, `deleted_bytes` the sizes of files; `deleted_paths` are the topmost, each with the number
+    of objects that went with it. `spared` objects are not in the backup and stay, each for its reason; `failed` could
+    not be deleted. `refused` says why nothing at all is deleted. The path lists hold the first 100 of each.
+    """
+
+    scope: list[bytes]
+    deleted: int = 0
+    deleted_bytes: int = 0
+    spared: int = 0
+    failed: int = 0
+    deleted_paths: list[tuple[bytes, int]] = field(default_factory=list)
+    spared_paths: list[tuple[bytes, str]] = field(default_factory=list)
+    failed_paths: list[tuple[bytes, str]] = field(default_factory=list)
+    refused: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RestorePlan:
+    """What a restore would do, had it been asked at `planned_ns` and nobody changed anything.
+
+    `created` and `replaced` are objects (`created_bytes`, `replaced_bytes` their contents), `existing` and `kept` as
+    in a result; `unknown` could not be looked at. `damaged` objects are in pages of the manifest that cannot be read.
+    The path lists hold the first 100 of each.
+    """
+
+    planned_ns: int
+    created: int = 0
+    created_bytes: int = 0
+    replaced: int = 0
+    replaced_bytes: int = 0
+    existing: int = 0
+    kept: int = 0
+    unknown: int = 0
+    damaged: int = 0
+    created_paths: list[bytes] = field(default_factory=list)
+    replaced_paths: list[bytes] = field(default_factory=list)
+    kept_paths: list[bytes] = field(default_factory=list)
+    unknown_paths: list[bytes] = field(default_factory=list)
+    damaged_paths: list[bytes] = field(default_factory=list)
+    deletion: DeletionResult | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """13 when a part of the manifest cannot be read, else 0: a plan that can be carried out is a success."""
+        return 13 if self.damaged else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +122,12 @@ class RestoreResult:
     kept_paths: list[bytes] = field(default_factory=list)
     damaged_paths: list[bytes] = field(default_factory=list)
     failed_paths: list[tuple[bytes, str]] = field(default_factory=list)
+    deletion: DeletionResult | None = None
 
     @property
     def exit_code(self) -> int:
-        """13 when something was damaged, 3 when something was kept or could not be written, else 0."""
+        """13 when something was damaged, 3 when something was kept or could not be written or deleted, else 0."""
         if self.damaged:
             return 13
-        return 3 if self.kept or self.failed else 0
+        undeleted = self.deletion is not None and (self.deletion.failed or self.deletion.refused)
+        return 3 if self.kept or self.failed or undeleted else 0

@@ -1,9 +1,10 @@
-"""Runs one restore: first pass, second pass, verification.
+"""Runs one restore: first pass, deletion, second pass, verification.
 
 Owns the order, the read session that keeps a prune away, and the target's own attributes.
 """
 
 import contextlib
+import dataclasses
 import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
@@ -17,16 +18,19 @@ from repositories.engine.ids import ChunkKind
 from repositories.engine.manifest.backups import Backup
 from repositories.engine.manifest.entry_reader import Lost
 from repositories.engine.restore.chunks import AnyChunks
+from repositories.engine.restore.deleting import Deleting, deleting
 from repositories.engine.restore.existing import Policy
 from repositories.engine.restore.finishing import Makers, SecondPass
 from repositories.engine.restore.objects import ObjectMaker
 from repositories.engine.restore.placing import FirstPass
 from repositories.engine.restore.pulse import RestorePulse
 from repositories.engine.restore.request import RestoreRequest, RestoreResult
+from repositories.engine.restore.room import Room
 from repositories.engine.restore.selection import Selected, normalise, read_selected
 from repositories.engine.restore.tally import Tally
 from repositories.engine.restore.target import TargetTree, is_unfinished, open_target, refuse_inside
 from repositories.engine.restore.verifying import verify
+from repositories.engine.restore.widened import Widened
 from repositories.engine.restore.windows import Windows
 from repositories.engine.restore.writing import FileWriter
 from repositories.engine.source.root import identities
@@ -62,31 +66,49 @@ class _Restore:
     makers: Makers
     tally: Tally
     pulse: RestorePulse
+    deleting: Deleting | None = None
+
+    @property
+    def whole(self) -> bool:
+        return self.paths in ((), (b"",))
 
     def selection(self, lost: Lost | None = None) -> Iterator[Selected]:
         return read_selected(self.source, self.backup.root.pages, self.paths, lost or _counted_before)
+
+    def lost(self, first: bytes, count: int) -> None:
+        self.tally.lost(first, count)
+        if self.deleting is not None:
+            self.deleting.refuse()
 
 
 def restore(repository: RestorableRepository, backup: Backup, request: RestoreRequest, hooks: Hooks) -> RestoreResult:
     """Restore a backup, or a part of it, into a directory; return what was done.
 
     Damaged or hostile content is left out and counted, all else is restored: see the result. Raises
-    ConfigurationError (a path that is not in the backup), RestoreTargetError (target unusable or full; run it again
-    to go on), IntegrityError (the manifest itself is broken: what came before it is restored),
-    OperationCancelledError, and errors of the repository's medium.
+    ConfigurationError (a path that is not in the backup, deleting without overwriting), RestoreTargetError (target
+    unusable or full; run it again to go on), IntegrityError (the manifest itself is broken: what came before it is
+    restored), OperationCancelledError, and errors of the repository's medium.
     """
     with repository.begin_read():
-        source = repository.reader()
-        paths = normalise(request.paths, backup.root.source.id)
-        tally = Tally()
-        pulse = RestorePulse(hooks, tally)
-        policy = Policy(request.overwrite, source, repository.keyring.chunk_id, compare=request.verify)
-        files = FileWriter(source, policy, tally, pulse.taken)
-        makers = Makers(source, ObjectMaker(source, policy, tally), files, tally)
-        job = _Restore(source, backup, paths, request, makers, tally, pulse)
+        job = _prepare(repository, backup, request, hooks)
         _run(job, repository)
-    pulse.report()
-    return tally.result()
+    job.pulse.report()
+    result = job.tally.result()
+    return result if job.deleting is None else dataclasses.replace(result, deletion=job.deleting.ledger.result())
+
+
+def _prepare(repository: RestorableRepository, backup: Backup, request: RestoreRequest, hooks: Hooks) -> _Restore:
+    source = repository.reader()
+    paths = normalise(request.paths, backup.root.source.id)
+    tally = Tally()
+    pulse = RestorePulse(hooks, tally)
+    policy = Policy(request.overwrite, source, repository.keyring.chunk_id, compare=request.verify)
+    deletion = deleting(source, backup, request, paths, pulse.beat, act=True)
+    room = Room(deletion.remover if deletion is not None else None)
+    widened = Widened()
+    files = FileWriter(source, policy, tally, pulse.taken, room)
+    makers = Makers(source, ObjectMaker(source, policy, tally, room, widened), files, tally, widened)
+    return _Restore(source, backup, paths, request, makers, tally, pulse, deletion)
 
 
 def _counted_before(first: bytes, count: int) -> None:
@@ -98,22 +120,30 @@ def _run(job: _Restore, repository: RestorableRepository) -> None:
     first = next(job.selection(), None)  # a path that is not there is told before anything is made
     del first
     refuse_inside(job.request.target, identities(job.request.keep_out))
-    root, fresh = open_target(job.request.target)
+    opened = open_target(job.request.target, whole=job.whole)
+    root = opened.descriptor
     try:
-        if fresh and not is_unfinished(os.fstat(root)):
+        if opened.fresh and not is_unfinished(os.fstat(root)):
             job.tally.unmarked.add(b"")
+        if opened.mode_before is not None:
+            job.makers.widened.remember(b"", opened.mode_before)
         with _naming_target(job):
-            second = _both_passes(job, root)
+            second = _passes(job, root)
         if job.request.verify:
-            job.pulse.phase = "verifying"
-            tree = TargetTree(os.dup(root))
-            try:
-                verify(tree, job.selection(), (job.source, repository.keyring.chunk_id), job.tally, job.pulse)
-            finally:
-                tree.close()
+            _verify(job, root, repository)
         _finish_target(job, second, root)
     finally:
+        job.makers.widened.put_back(root)
         os.close(root)
+
+
+def _verify(job: _Restore, root: int, repository: RestorableRepository) -> None:
+    job.pulse.phase = "verifying"
+    tree = TargetTree(os.dup(root))
+    try:
+        verify(tree, job.selection(), (job.source, repository.keyring.chunk_id), job.tally, job.pulse)
+    finally:
+        tree.close()
 
 
 @contextlib.contextmanager
@@ -127,15 +157,19 @@ def _naming_target(job: _Restore) -> Iterator[None]:
         raise RestoreTargetError(f"target {target} {error.message}; {done} restored so far", hint=error.hint) from error
 
 
-def _both_passes(job: _Restore, root: int) -> SecondPass:
+def _passes(job: _Restore, root: int) -> SecondPass:
     windows = Windows(job.source, job.makers.files)
     first = FirstPass(job.makers.objects, windows, job.tally, job.pulse)
     tree = TargetTree(os.dup(root))
     try:
-        first.run(tree, job.selection(job.tally.lost))
+        first.run(tree, job.selection(job.lost))
     finally:
         windows.close()
         tree.close()
+    if job.deleting is not None:
+        # Before the second pass: deleting changes the times of directories.
+        job.pulse.phase = "deleting"
+        job.deleting.run(root, job.selection, job.pulse)
     job.pulse.phase = "finishing"
     second = SecondPass(job.makers, job.request.overwrite, first.first_names, job.pulse)
     second.run(os.dup(root), job.selection())
@@ -145,6 +179,6 @@ def _both_passes(job: _Restore, root: int) -> SecondPass:
 def _finish_target(job: _Restore, second: SecondPass, root: int) -> None:
     top = job.backup.root.top_entry
     if top is not None:
-        second.finish_directory(root, top, b"", above=bool(job.paths and job.paths != (b"",)))
+        second.finish_directory(root, top, b"", above=not job.whole)
     elif is_unfinished(os.fstat(root)):
         os.chmod(root, 0o700)

@@ -9,6 +9,8 @@ import contextlib
 import os
 import stat
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
 
 from repositories.engine.display import show_path
 from repositories.engine.errors import RestoreTargetError
@@ -16,12 +18,16 @@ from repositories.engine.source.descent import Descent
 
 UNFINISHED_DIRECTORY = 0o1700
 UNFINISHED_FILE = 0o1600
+DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _DEFAULT_ACL = "system.posix_acl_default"
 
 
 def is_unfinished(status: os.stat_result) -> bool:
-    """Return whether a restore of ours made this object and has not finished it."""
-    if status.st_uid != os.geteuid():
+    """Return whether a restore of ours made this object and has not finished it.
+
+    Root gives away what it makes before the mark goes, so that the owner tells it nothing.
+    """
+    if status.st_uid != os.geteuid() != 0:
         return False
     mode = stat.S_IMODE(status.st_mode)
     if stat.S_ISDIR(status.st_mode):
@@ -46,27 +52,69 @@ def refuse_inside(target: bytes, kept_out: frozenset[tuple[int, int]]) -> None:
         current = os.path.dirname(current)
 
 
-def open_target(path: bytes) -> tuple[int, bool]:
-    """Open the target directory, made with its parents if need be; return its descriptor and whether it is fresh.
+@dataclass(frozen=True, slots=True)
+class OpenedTarget:
+    """The target's descriptor. `fresh`: new, or ours and empty, and closed to others until it is done.
 
-    A fresh one (new, or ours and empty) is closed to others until it is done. Raises RestoreTargetError.
+    `mode_before` is what the mode of a target of ours was that was closed to ourselves, and had to be opened up.
     """
-    fresh = False
+
+    descriptor: int
+    fresh: bool = False
+    mode_before: int | None = None
+
+
+def open_target(path: bytes, *, whole: bool) -> OpenedTarget:
+    """Open the target directory, made with its parents if need be. Raises RestoreTargetError.
+
+    With `whole` it gets the attributes of the source's root, so that an empty one of ours is as good as new.
+    """
     try:
-        with contextlib.suppress(FileExistsError):
-            parent = os.path.dirname(path.rstrip(b"/"))
-            if parent:
-                os.makedirs(parent, exist_ok=True)
-            os.mkdir(path, UNFINISHED_DIRECTORY)
-        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        if os.fstat(descriptor).st_uid == os.geteuid() and not os.listdir(descriptor):
-            os.chmod(descriptor, UNFINISHED_DIRECTORY)
-            fresh = True
+        made = _make_target(path)
+        descriptor, mode_before = _open_directory(path)
+        try:
+            status = os.fstat(descriptor)
+            fresh = made or (whole and status.st_uid == os.geteuid() and not os.listdir(descriptor))
+            if fresh:
+                os.chmod(descriptor, UNFINISHED_DIRECTORY)
+        except OSError:
+            os.close(descriptor)
+            raise
     except OSError as error:
-        raise RestoreTargetError(
-            f"target {show_path(path)} cannot be used: {error.strerror}", hint="give a directory you may write to"
-        ) from error
-    return descriptor, fresh
+        raise unusable(path, error) from error
+    return OpenedTarget(descriptor, fresh, None if fresh else mode_before)
+
+
+def unusable(path: bytes, error: OSError) -> RestoreTargetError:
+    """Return the error for a target that cannot be opened or made."""
+    return RestoreTargetError(
+        f"target {show_path(path)} cannot be used: {error.strerror}", hint="give a directory you may write to"
+    )
+
+
+def _make_target(path: bytes) -> bool:
+    parent = os.path.dirname(path.rstrip(b"/"))
+    if parent:
+        os.makedirs(parent, exist_ok=True)
+    try:
+        os.mkdir(path, UNFINISHED_DIRECTORY)
+    except FileExistsError:
+        return False
+    return True
+
+
+def _open_directory(path: bytes) -> tuple[int, int | None]:
+    """Return the descriptor, and the mode it had if it was ours and had to be opened up."""
+    status = os.stat(path)
+    if not (stat.S_ISDIR(status.st_mode) and closed_to_us(status)):
+        return os.open(path, DIRECTORY), None
+    os.chmod(path, UNFINISHED_DIRECTORY)
+    return os.open(path, DIRECTORY), stat.S_IMODE(status.st_mode)
+
+
+def closed_to_us(status: os.stat_result) -> bool:
+    """Return whether a directory is ours and its mode keeps us from listing it or from making something in it."""
+    return status.st_uid == os.geteuid() != 0 and status.st_mode & stat.S_IRWXU != stat.S_IRWXU
 
 
 def has_default_acl(descriptor: int) -> bool:

@@ -7,24 +7,24 @@ name and a rename, so that what was there stays until the new one is complete. S
 import contextlib
 import errno
 import os
-import stat
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final
 
-import blake3
-
 from repositories.engine.errors import IntegrityError, ObjectMissingError, RestoreTargetError
 from repositories.engine.manifest.entries import Entry
 from repositories.engine.metadata.apply import Attributes, apply_to_descriptor, remove_inherited_acls
-from repositories.engine.metadata.extended import object_in
+from repositories.engine.metadata.extended import ACL_PREFIX, object_in
 from repositories.engine.restore.chunks import AnyChunks, Piece, Place, content_of, read_piece, xattrs_of
 from repositories.engine.restore.existing import Policy, Verdict
 from repositories.engine.restore.lacking import report_lacking
+from repositories.engine.restore.publishing import clear_leaving, clear_twin, publish, replace, temporary_name
+from repositories.engine.restore.reasons import explained
+from repositories.engine.restore.room import Room
 from repositories.engine.restore.tally import Tally
-from repositories.engine.restore.target import UNFINISHED_FILE, is_unfinished
+from repositories.engine.restore.target import UNFINISHED_FILE
 
 _CREATE: Final = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _AHEAD: Final = 4
@@ -49,14 +49,26 @@ class FileTask:
     readers: ThreadPoolExecutor | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A file that is being made: under a temporary name, or under its own; `replaces` = something has its name."""
+
+    descriptor: int
+    name: bytes
+    replaces: bool = False
+
+
 class FileWriter:
     """Writes files for one restore; `taken` is told of content before it is written (bandwidth, cancel)."""
 
-    def __init__(self, source: AnyChunks, policy: Policy, tally: Tally, taken: Callable[[int], None]) -> None:
+    def __init__(
+        self, source: AnyChunks, policy: Policy, tally: Tally, taken: Callable[[int], None], room: Room
+    ) -> None:
         self._source = source
         self._policy = policy
         self._tally = tally
         self._taken = taken
+        self._room = room
 
     def write(self, task: FileTask) -> None:
         """Restore a file; what goes wrong with it alone is counted.
@@ -66,47 +78,57 @@ class FileWriter:
         try:
             opened = self._open(task)
             if opened is not None:
-                self._fill(task, *opened)
+                self._fill(task, opened)
         except (IntegrityError, ObjectMissingError):
             self._tally.damaged(task.path)
         except OSError as error:
             raise_if_fatal(error)
-            self._tally.failed(task.path, error)
+            self._tally.failed(task.path, explained(error, task.directory, task.entry.name))
 
-    def _open(self, task: FileTask) -> tuple[int, bytes] | None:
-        """Return (descriptor, name to write under), or None when what is there stays."""
+    def _open(self, task: FileTask) -> _Opened | None:
+        """Return the new file, or None when what is there stays."""
         name = task.entry.name
+        # An ACL changes the mode, which is the mark of what is unfinished: such a file gets its name at the end.
+        if not any(xattr.name.startswith(ACL_PREFIX) for xattr in task.entry.xattrs or ()):
+            with contextlib.suppress(FileExistsError):
+                return _Opened(_create(task.directory, name), name)
         try:
-            return os.open(name, _CREATE, UNFINISHED_FILE, dir_fd=task.directory), name
-        except FileExistsError:
             status = os.stat(name, dir_fd=task.directory, follow_symlinks=False)
+        except FileNotFoundError:
+            return _Opened(_create_temporary(task), temporary_name(name))
+        if not self._must_replace(task, status):
+            return None
+        return _Opened(_create_temporary(task), temporary_name(name), replaces=True)
+
+    def _must_replace(self, task: FileTask, status: os.stat_result) -> bool:
         verdict = self._policy.judge(task.directory, task.entry, status)
         if verdict is Verdict.IDENTICAL:
             self._tally.existing()
             if not self._policy.compares and task.entry.size:
                 self._tally.not_compared()
-            report_lacking(object_in(task.directory, name), status, task.entry, self._tally.warn)
-            return None
-        if verdict is Verdict.KEEP or not room_for(task.directory, name, status):
+            report_lacking(object_in(task.directory, task.entry.name), status, task.entry, self._tally.warn)
+            clear_twin(task.directory, task.entry.name, status)
+            return False
+        if verdict is Verdict.KEEP or not self._room.possible(task.directory, task.path, status):
             self._tally.kept(task.path)
-            return None
-        temporary = temporary_name(name)
-        _remove_leaving(task.directory, temporary)
-        return os.open(temporary, _CREATE, UNFINISHED_FILE, dir_fd=task.directory), temporary
+            return False
+        return True
 
-    def _fill(self, task: FileTask, descriptor: int, name: bytes) -> None:
+    def _fill(self, task: FileTask, opened: _Opened) -> None:
         try:
             try:
-                self._write_content(descriptor, task)
-                self._set_attributes(descriptor, task)
+                self._write_content(opened.descriptor, task)
+                self._set_attributes(opened.descriptor, task)
             finally:
-                os.close(descriptor)
-            if name != task.entry.name:
-                os.rename(name, task.entry.name, src_dir_fd=task.directory, dst_dir_fd=task.directory)
+                os.close(opened.descriptor)
+            if opened.replaces:
+                replace(task.directory, opened.name, task.path, self._room)
+            elif opened.name != task.entry.name:
+                publish(task.directory, opened.name, task.entry.name)
         except BaseException:
             # Half a file is worse than none: it would pass for the whole.
             with contextlib.suppress(OSError):
-                os.unlink(name, dir_fd=task.directory)
+                os.unlink(opened.name, dir_fd=task.directory)
             raise
         self._tally.restored(task.entry)
 
@@ -155,22 +177,6 @@ def attributes_of(source: AnyChunks, entry: Entry) -> Attributes:
     return Attributes(entry.mode, entry.uid, entry.gid, entry.mtime_ns, xattrs_of(source, entry.xattrs))
 
 
-def temporary_name(name: bytes) -> bytes:
-    """Return the name under which a replacement is made: the same one in each try, so that leavings are found."""
-    return b".syncova-" + blake3.blake3(name).hexdigest(8).encode() + b".part"
-
-
-def room_for(directory: int, name: bytes, status: os.stat_result) -> bool:
-    """Make room for a replacement: an empty directory goes, a full one stays (False); the rest is renamed over."""
-    if not stat.S_ISDIR(status.st_mode):
-        return True
-    try:
-        os.rmdir(name, dir_fd=directory)
-    except OSError:
-        return False
-    return True
-
-
 def raise_if_fatal(error: OSError) -> None:
     """Raise RestoreTargetError when going on with other files makes no sense; its message lacks the target's name."""
     if error.errno in _FATAL:
@@ -179,13 +185,14 @@ def raise_if_fatal(error: OSError) -> None:
         ) from error
 
 
-def _remove_leaving(directory: int, temporary: bytes) -> None:
-    try:
-        status = os.stat(temporary, dir_fd=directory, follow_symlinks=False)
-    except FileNotFoundError:
-        return
-    if is_unfinished(status):
-        os.unlink(temporary, dir_fd=directory)
+def _create(directory: int, name: bytes) -> int:
+    return os.open(name, _CREATE, UNFINISHED_FILE, dir_fd=directory)
+
+
+def _create_temporary(task: FileTask) -> int:
+    temporary = temporary_name(task.entry.name)
+    clear_leaving(task.directory, temporary)
+    return _create(task.directory, temporary)
 
 
 def _write_all(descriptor: int, data: bytes | memoryview, position: int) -> None:

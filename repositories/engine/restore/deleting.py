@@ -1,0 +1,111 @@
+"""Deletes from the target what the backup does not hold, or tells what that would be.
+
+Owns the walk over the covered directories. Each lies on the file system of its restored path's top, was entered as a
+directory of the backup, and was listed whole by the manifest: nothing else is looked at.
+"""
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from repositories.engine.errors import ConfigurationError, IntegrityError, ObjectMissingError
+from repositories.engine.manifest.backups import Backup
+from repositories.engine.manifest.chunks import ChunkSource
+from repositories.engine.manifest.entry_reader import Lost
+from repositories.engine.manifest.order import join
+from repositories.engine.restore.guard import OTHER_FILE_SYSTEM, guard_of
+from repositories.engine.restore.ledger import Ledger
+from repositories.engine.restore.mounts import Mount, mount_of
+from repositories.engine.restore.pulse import RestorePulse
+from repositories.engine.restore.removing import Remover
+from repositories.engine.restore.request import Overwrite, RestoreRequest
+from repositories.engine.restore.scope import Covered, covered
+from repositories.engine.restore.selection import Selected
+from repositories.engine.restore.target import TargetTree
+
+REFUSED = "a part of the manifest cannot be read, so that nobody knows what the backup holds"
+
+
+@dataclass(frozen=True, slots=True)
+class Deleting:
+    """What deletes in one restore, and what it is guided by. `remover` None = nothing may be deleted."""
+
+    paths: tuple[bytes, ...]
+    single_file: bool
+    ledger: Ledger
+    remover: Remover | None
+
+    def refuse(self) -> None:
+        """Nothing is deleted from now on: what cannot be read must not be."""
+        self.ledger.refused = REFUSED
+
+    def run(self, root: int, selection: Callable[[Lost], Iterable[Selected]], pulse: RestorePulse) -> None:
+        """Delete below the open target. Raises OperationCancelledError."""
+        if self.remover is None or self.ledger.refused:
+            return
+        tree = TargetTree(os.dup(root))
+        try:
+            directories = covered(selection(_unreadable), self.paths, single_file=self.single_file)
+            _Deletions(self.remover, self.ledger, pulse).run(tree, directories)
+        except (IntegrityError, ObjectMissingError):
+            self.refuse()
+        finally:
+            tree.close()
+
+
+def deleting(
+    source: ChunkSource, backup: Backup, request: RestoreRequest, paths: tuple[bytes, ...],
+    beat: Callable[[], None], *, act: bool,
+) -> Deleting | None:  # fmt: skip
+    """Return what deletes for this request, or with `act` False only looks; None when it is not asked for."""
+    if request.deletion is None:
+        return None
+    if request.overwrite is Overwrite.NEVER:
+        raise ConfigurationError(
+            "deleting does not go with overwriting never: who keeps what differs would lose what is not in the backup",
+            hint="choose to overwrite if-newer, if-changed or always",
+        )
+    ledger = Ledger(list(paths or (b"",)))
+    guard = guard_of(source, backup, request.deletion, request.keep_out)
+    remover = Remover(guard, ledger, beat, act=act) if guard is not None else None
+    made = Deleting(paths, backup.root.top_entry is None, ledger, remover)
+    if guard is None:
+        made.refuse()
+    return made
+
+
+def _unreadable(first: bytes, count: int) -> None:
+    raise IntegrityError(f"a page of {count} entries from {first[:80]!r} on cannot be read any more")
+
+
+class _Deletions:
+    """Runs once, in one thread."""
+
+    def __init__(self, remover: Remover, ledger: Ledger, pulse: RestorePulse) -> None:
+        self._remover = remover
+        self._ledger = ledger
+        self._pulse = pulse
+        self._mounts: dict[bytes, Mount] = {}
+
+    def run(self, tree: TargetTree, directories: Iterable[Covered]) -> None:
+        """Take each covered directory in turn. Raises OperationCancelledError, IntegrityError."""
+        for each in directories:
+            self._pulse.entry(each.path)
+            try:
+                tree.go(each.path)
+            except OSError:
+                continue  # not there, or no directory: nothing of the backup's lies in it, and the restore has told
+            self._clear(tree.descriptor, each)
+
+    def _clear(self, directory: int, held: Covered) -> None:
+        try:
+            if mount_of(directory) != self._mounts.setdefault(held.top, mount_of(directory)):
+                self._ledger.spared(held.path, OTHER_FILE_SYSTEM)
+                return
+            there = sorted(map(os.fsencode, os.listdir(directory)))
+        except OSError as error:
+            self._ledger.failed(held.path, error)
+            return
+        for name in there:
+            if name not in held.names:
+                self._remover.remove(directory, join(held.path, name))

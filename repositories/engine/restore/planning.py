@@ -1,0 +1,153 @@
+"""Tells what a restore would do to the target, object by object, and changes nothing.
+
+Owns the look at the target. Every decision is the restore's own: its policy, its room, its remover.
+"""
+
+import enum
+import os
+import stat
+from collections import Counter
+from collections.abc import Iterable
+
+from repositories.engine.manifest.entries import Entry, EntryType
+from repositories.engine.manifest.order import join, split
+from repositories.engine.restore.existing import Policy, Verdict
+from repositories.engine.restore.pulse import RestorePulse
+from repositories.engine.restore.request import RestorePlan
+from repositories.engine.restore.room import Room
+from repositories.engine.restore.selection import Selected
+from repositories.engine.restore.target import TargetTree
+
+LISTED = 100
+
+
+class Fate(enum.StrEnum):
+    """What becomes of an object."""
+
+    CREATED = "created"
+    REPLACED = "replaced"
+    EXISTING = "existing"
+    KEPT = "kept"
+    UNKNOWN = "unknown"
+    DAMAGED = "damaged"
+
+
+class PlanLedger:
+    """Counts fates; used by one thread."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[Fate] = Counter()
+        self._bytes: Counter[Fate] = Counter()
+        self._paths: dict[Fate, list[bytes]] = {fate: [] for fate in Fate}
+
+    def note(self, fate: Fate, path: bytes, size: int = 0, count: int = 1) -> None:
+        """Count `count` objects, the first of them at `path`."""
+        self.counts[fate] += count
+        self._bytes[fate] += size
+        if len(self._paths[fate]) < LISTED:
+            self._paths[fate].append(path)
+
+    def lost(self, first: bytes, count: int) -> None:
+        """A page of the manifest cannot be read."""
+        self.note(Fate.DAMAGED, first, count=count)
+
+    def plan(self, planned_ns: int) -> RestorePlan:
+        """Return the figures."""
+        return RestorePlan(
+            planned_ns,
+            created=self.counts[Fate.CREATED],
+            created_bytes=self._bytes[Fate.CREATED],
+            replaced=self.counts[Fate.REPLACED],
+            replaced_bytes=self._bytes[Fate.REPLACED],
+            existing=self.counts[Fate.EXISTING],
+            kept=self.counts[Fate.KEPT],
+            unknown=self.counts[Fate.UNKNOWN],
+            damaged=self.counts[Fate.DAMAGED],
+            created_paths=self._paths[Fate.CREATED],
+            replaced_paths=self._paths[Fate.REPLACED],
+            kept_paths=self._paths[Fate.KEPT],
+            unknown_paths=self._paths[Fate.UNKNOWN],
+            damaged_paths=self._paths[Fate.DAMAGED],
+        )
+
+
+class Planner:
+    """Runs once over the selection."""
+
+    def __init__(self, policy: Policy, room: Room, ledger: PlanLedger, pulse: RestorePulse) -> None:
+        self._policy = policy
+        self._room = room
+        self._ledger = ledger
+        self._pulse = pulse
+        self._closed: dict[bytes, Fate] = {}
+        self._groups: set[tuple[int, int]] = set()
+
+    def run(self, root: int | None, without: Fate, selection: Iterable[Selected]) -> None:
+        """Look at everything below the open target; with none, `without` becomes of all. Raises
+        OperationCancelledError.
+        """
+        tree = TargetTree(os.dup(root)) if root is not None else None
+        if tree is None:
+            self._closed[b""] = without
+        try:
+            for selected in selection:
+                directory, fate = self._enter(tree, selected.directory)
+                for entry, _ in selected.entries:
+                    path = join(selected.directory, entry.name)
+                    self._pulse.entry(path)
+                    self._note(path, entry, fate if directory is None else self._look(directory, path, entry))
+        finally:
+            if tree is not None:
+                tree.close()
+
+    def _enter(self, tree: TargetTree | None, path: bytes) -> tuple[int | None, Fate]:
+        """Return the descriptor of a directory of the target, or what becomes of all that belongs into it."""
+        fate = self._of_closed(path)
+        if fate is not None or tree is None:
+            return None, fate or Fate.CREATED
+        try:
+            tree.go(path)
+        except PermissionError:
+            return None, Fate.UNKNOWN
+        except OSError:
+            return None, Fate.CREATED
+        return tree.descriptor, Fate.CREATED
+
+    def _of_closed(self, path: bytes) -> Fate | None:
+        while path not in self._closed:
+            if not path:
+                return None
+            path = split(path)[0]
+        return self._closed[path]
+
+    def _look(self, directory: int, path: bytes, entry: Entry) -> Fate:
+        try:
+            fate = self._judged(directory, path, entry)
+        except OSError:
+            fate = Fate.UNKNOWN
+        if entry.type == EntryType.DIRECTORY and fate is not Fate.EXISTING:
+            # What is replaced by a directory, or not there, has nothing of ours in it.
+            self._closed[path] = Fate.CREATED if fate is Fate.REPLACED else fate
+        return fate
+
+    def _judged(self, directory: int, path: bytes, entry: Entry) -> Fate:
+        try:
+            status = os.stat(entry.name, dir_fd=directory, follow_symlinks=False)
+        except FileNotFoundError:
+            return Fate.CREATED
+        if entry.type == EntryType.DIRECTORY and stat.S_ISDIR(status.st_mode):
+            return Fate.EXISTING
+        verdict = self._policy.judge(directory, entry, status)
+        if verdict is Verdict.IDENTICAL:
+            return Fate.EXISTING
+        if verdict is Verdict.KEEP or not self._room.foresee(directory, path, status):
+            return Fate.KEPT
+        return Fate.REPLACED
+
+    def _note(self, path: bytes, entry: Entry, fate: Fate) -> None:
+        size = entry.size if entry.type == EntryType.FILE else 0
+        if entry.link_group is not None and fate in (Fate.CREATED, Fate.REPLACED):
+            # Further names of one file are links: they are written once.
+            size = 0 if entry.link_group in self._groups else size
+            self._groups.add(entry.link_group)
+        self._ledger.note(fate, path, size)
