@@ -62,7 +62,7 @@ def _check(options: Options, paths: list[bytes]) -> None:
 
 
 def _request(options: Options, paths: list[bytes], terminal: Terminal, *, location: str, rate: int | None) -> Request:
-    rules = exclude_rules(options.exclude, options.exclude_file)
+    rules = tuple(rule.text for rule in exclude_rules(options.exclude, options.exclude_file))
     sources = tuple(_source(options, index, path, rules) for index, path in enumerate(paths))
     return Request(
         operation="backup",
@@ -90,5 +90,8 @@ def _source(options: Options, index: int, path: bytes, rules: tuple[str, ...]) -
             ignore_ctime=options.ignore_ctime,
             accept_new_root=options.accept_new_root,
             parent=options.parent,
+            exclude_ignoring_case=options.exclude_ignore_case,
+            exclude_caches=options.exclude_caches,
+            reread_percent=options.reread,
         ),
     )

@@ -26,11 +26,21 @@ class Options(LongOptions):
     exclude_file: Annotated[
         tuple[str, ...], Option("--exclude-file", metavar="FILE", help="Rules from a file, one a line; repeatable.")
     ] = ()
+    exclude_ignore_case: Annotated[
+        bool, Option("--exclude-ignore-case", help="Upper and lower case count as equal in all rules.")
+    ] = False
+    exclude_caches: Annotated[
+        bool, Option("--exclude-caches", help="Of directories with a CACHEDIR.TAG keep the tag only.")
+    ] = False
     one_file_system: Annotated[bool, Option("--one-file-system", help="Enter no other file system.")] = False
     ignore_inode: Annotated[
         bool, Option("--ignore-inode", help="A changed inode alone is no change (some network file systems).")
     ] = False
     ignore_ctime: Annotated[bool, Option("--ignore-ctime", help="A changed ctime alone is no change.")] = False
+    reread: Annotated[
+        int,
+        Option("--reread", metavar="PERCENT", min=0, max=100, help="Read this part of what seems unchanged, too."),
+    ] = 0
     bandwidth: Annotated[
         str | None, Option("--bandwidth", metavar="RATE", help="Read no faster than this: 50MB, 1.5MB/s, 400Mbit.")
     ] = None

@@ -9,6 +9,7 @@ from repositories.engine.display import show_text
 
 _WORDS = {
     "excluded": "left out by exclude rules",
+    "cache_directory": "directories tagged as caches, left out but for their tags",
     "vanished": "vanished before they could be read",
     "socket": "sockets, which hold no data",
     "other_file_system": "other file systems, not entered",

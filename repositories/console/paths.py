@@ -1,10 +1,16 @@
 """Paths and lists as people type them, as the values that the engine works with. Owns the conversion alone."""
 
 import os
-from pathlib import Path
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from repositories.console.failures import CommandError, FileUnreadableError
-from repositories.engine.display import show_text
+from repositories.engine.display import show_bytes, show_text
+from repositories.engine.source.malformed import MalformedRuleError
+from repositories.engine.source.patterns import parse
+
+MAX_FILE = 8 * 1024 * 1024
+_SHOWN = 80
 
 
 def absolute(path: str, what: str) -> bytes:
@@ -25,25 +31,70 @@ def absolute(path: str, what: str) -> bytes:
         ) from None
 
 
-def exclude_rules(given: tuple[str, ...], files: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the rules of --exclude-file (one a line, comments allowed) and then those of --exclude.
+@dataclass(frozen=True, slots=True)
+class GivenRule:
+    """An exclude rule and where it was given: on the command line, or in a line (from 1 on) of a file."""
 
-    The last rule that matches decides, so that the command line has the last word.
+    text: str
+    file: str | None = None
+    line: int | None = None
+
+    @property
+    def origin(self) -> str:
+        """Where it was given, in words."""
+        return "--exclude" if self.file is None else f"{show_text(self.file)} line {self.line}"
+
+
+def exclude_rules(given: tuple[str, ...], files: tuple[str, ...]) -> tuple[GivenRule, ...]:
+    """Return the rules of --exclude-file (one a line, without comments) and then those of --exclude.
+
+    The last rule that matches decides, so that the command line has the last word. Raises CommandError for a rule that
+    can match nothing, naming its place.
     """
-    rules = [line for name in files for line in _lines(name)]
-    return (*rules, *(_utf8(rule) for rule in given))
+    rules = [rule for name in files for rule in _rules_of(name)]
+    rules += [GivenRule(_utf8(rule)) for rule in given]
+    for rule in rules:
+        _check(rule)
+    return tuple(rules)
 
 
-def _lines(name: str) -> list[str]:
+def _rules_of(name: str) -> Iterator[GivenRule]:
+    for number, line in enumerate(_text_of(name).split("\n"), start=1):
+        text = line.removesuffix("\r")
+        if text.strip(" ") and not text.startswith("#"):
+            yield GivenRule(text, name, number)
+
+
+def _text_of(name: str) -> str:
     try:
-        return Path(name).read_text(encoding="utf-8").split("\n")
-    except OSError as error:
+        with open(name, "rb") as file:
+            data = file.read(MAX_FILE + 1)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
         raise FileUnreadableError(
-            f"the exclude file {show_text(name)} cannot be read: {error.strerror}", hint="check --exclude-file"
+            f"the exclude file {show_text(name)} cannot be read: {reason}", hint="check --exclude-file"
         ) from error
+    if len(data) > MAX_FILE:
+        raise FileUnreadableError(
+            f"the exclude file {show_text(name)} is larger than {show_bytes(MAX_FILE)}",
+            hint="is it the right file? wildcards keep a list of rules short",
+        )
+    try:
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise FileUnreadableError(
             f"the exclude file {show_text(name)} is not UTF-8", hint="write other bytes with a wildcard"
+        ) from None
+
+
+def _check(rule: GivenRule) -> None:
+    try:
+        parse(rule.text)
+    except MalformedRuleError as error:
+        shown = rule.text if len(rule.text) <= _SHOWN else rule.text[:_SHOWN] + "…"
+        raise CommandError(
+            f"the exclude rule {show_text(shown)} ({rule.origin}) can match nothing: {error}",
+            hint="correct it or leave it out; docs/excludes.md tells how rules are written",
         ) from None
 
 

@@ -75,5 +75,9 @@ def open_here(location: str, options: RepositoryOptions, terminal: Terminal) -> 
 
 def own_paths(location: str) -> tuple[bytes, ...]:
     """Return what no backup may hold: the repository itself and Syncova's own data."""
-    data = env.data_directory(env.process_environment())
-    return os.fsencode(data), os.fsencode(location)
+    return *own_data(), os.fsencode(location)
+
+
+def own_data() -> tuple[bytes, ...]:
+    """Return where Syncova's own data lies, which no backup may hold."""
+    return (os.fsencode(env.data_directory(env.process_environment())),)

@@ -8,7 +8,7 @@ import pytest
 
 from repositories.console.failures import CommandError, FileUnreadableError, LocationMissingError
 from repositories.console.options import RepositoryOptions
-from repositories.console.paths import absolute, exclude_rules
+from repositories.console.paths import GivenRule, absolute, exclude_rules
 from repositories.console.repository_access import own_paths, resolve, split_location
 from repositories.console.times import parse_moment
 from repositories.engine.errors import LocationNotAvailableError
@@ -71,7 +71,12 @@ def test_names_stay_bytes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
 
 def test_rules_of_the_command_line_come_after_those_of_files(tmp_path: Path) -> None:
     (tmp_path / "rules").write_text("# why\n*.tmp\n\n!keep.tmp\n", encoding="utf-8")
-    assert exclude_rules(("x",), (str(tmp_path / "rules"),)) == ("# why", "*.tmp", "", "!keep.tmp", "", "x")
+    file = str(tmp_path / "rules")
+    assert exclude_rules(("x",), (file,)) == (
+        GivenRule("*.tmp", file, 2),
+        GivenRule("!keep.tmp", file, 4),
+        GivenRule("x"),
+    )
     with pytest.raises(FileUnreadableError):
         exclude_rules((), (str(tmp_path / "missing"),))
     (tmp_path / "rules").write_bytes(b"\xff")

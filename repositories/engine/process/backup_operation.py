@@ -101,6 +101,9 @@ class _SourceRun:
             ignore_inode=source.options.ignore_inode,
             ignore_ctime=source.options.ignore_ctime,
             skip_paths=self._request.skip_paths,
+            exclude_ignoring_case=source.options.exclude_ignoring_case,
+            exclude_caches=source.options.exclude_caches,
+            reread_percent=source.options.reread_percent,
         )
 
     def _options(self) -> BackupOptions:

@@ -1,23 +1,24 @@
-"""Which objects of a source are left out: the dialect of gitignore, and why a rule decides.
+"""Which objects of a source are left out: the dialect of gitignore (docs/excludes.md), and which rule decides.
 
-Owns matching. Paths are relative to the source; a directory that is left out is not entered, so nothing below it
-can be taken back in (as git has it). Rules are text; names that are no UTF-8 are matched by surrogates.
+Owns the choice among rules. Paths are relative to the source; a directory that is left out is not entered, so nothing
+below it can be taken back in (as git has it). Rules are text; names that are no UTF-8 are matched by surrogates.
+Rules without wildcards, or with one star before an ending, are looked up: many of them cost no more than one.
 """
 
-import os
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
-import pathspec
-from pathspec.patterns.gitignore.base import GitIgnorePatternError
-
-from repositories.engine.display import show_path, show_text
+from repositories.engine.display import show_text
 from repositories.engine.errors import ConfigurationError
+from repositories.engine.source.expressions import expression
+from repositories.engine.source.malformed import MalformedRuleError
+from repositories.engine.source.patterns import Pattern, parse
 
-# The group by which the library marks that a rule matched a directory above the path, not the path itself.
-_DIRECTORY_MARK = "ps_d"
-_STAR = "[^/]*"
+MAX_RULES = 100_000
+_SHOWN = 80
+_LIKE_OTHERS = str.maketrans({"\u017f": "s", "\u0131": "i", "\u0130": "i"})
+"""Letters that count as equal to an ASCII one without regard to case, but keep apart when made small."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,113 +32,142 @@ class Explanation:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rule:
+class Rule:
+    """A rule and its place among the others, from 1 on."""
+
     number: int
     text: str
-    excludes: bool
-    regex: re.Pattern[str]
-    marked: bool
-    directories_only: bool
+    pattern: Pattern
+    regex: re.Pattern[str] | None
+
+    def fits(self, path: str, name: str, *, is_directory: bool) -> bool:
+        """Return whether its expression matches."""
+        if self.regex is None or (self.pattern.directories_only and not is_directory):
+            return False
+        return self.regex.match(path if self.pattern.anchored else name) is not None
+
+
+_Table = dict[str, list[Rule]]
+
+
+@dataclass(slots=True)
+class _Tables:
+    """Rules by what they can be looked up with; the newest stands last in each list."""
+
+    names: _Table = field(default_factory=dict)
+    paths: _Table = field(default_factory=dict)
+    endings: dict[int, _Table] = field(default_factory=dict)
+    others: list[Rule] = field(default_factory=list)
 
 
 class ExcludeRules:
     """Compiled rules; the last one that matches decides. Falsy when there is none."""
 
-    def __init__(self, patterns: Sequence[str]) -> None:
+    def __init__(self, patterns: Sequence[str], *, ignoring_case: bool = False) -> None:
         """Compile `patterns`; raises ConfigurationError that names the first bad one."""
-        rules = [rule for number, text in enumerate(patterns, start=1) if (rule := _compile(number, text)) is not None]
-        self._newest_first = tuple(reversed(rules))
+        if len(patterns) > MAX_RULES:
+            raise ConfigurationError(
+                f"there are {len(patterns):,} exclude rules, more than {MAX_RULES:,}", hint="use wildcards"
+            )
+        self._texts = tuple(patterns)
+        self._ignoring_case = ignoring_case
+        self._tables = _Tables()
+        self._any = False
+        for number, text in enumerate(patterns, start=1):
+            rule = self._compile(number, text)
+            if rule is not None:
+                self._any = True
+                self._file(rule)
+        self._newest_first = tuple(reversed(self._tables.others))
 
     def __bool__(self) -> bool:
-        return bool(self._newest_first)
+        return self._any
+
+    def text(self, number: int) -> str:
+        """Return the rule of a number, as it was given."""
+        return self._texts[number - 1]
 
     def excludes(self, path: bytes, *, is_directory: bool) -> bool:
         """Return whether the rules leave `path` out, its parents being in."""
-        rule = self._decide(path, is_directory=is_directory)
-        return rule is not None and rule.excludes
+        rule = self.decide(path, is_directory=is_directory)
+        return rule is not None and rule.pattern.excludes
 
     def explain(self, path: bytes, *, is_directory: bool) -> Explanation:
         """Return which rule decides about `path`, looking at the directories above it first."""
         parts = path.split(b"/")
         for depth in range(1, len(parts)):
             above = b"/".join(parts[:depth])
-            rule = self._decide(above, is_directory=True)
-            if rule is not None and rule.excludes:
+            rule = self.decide(above, is_directory=True)
+            if rule is not None and rule.pattern.excludes:
                 return Explanation(above, rule.text, rule.number, excluded=True)
-        rule = self._decide(path, is_directory=is_directory)
+        rule = self.decide(path, is_directory=is_directory)
         if rule is None:
             return Explanation(path)
-        return Explanation(path, rule.text, rule.number, excluded=rule.excludes)
+        return Explanation(path, rule.text, rule.number, excluded=rule.pattern.excludes)
 
-    def _decide(self, path: bytes, *, is_directory: bool) -> _Rule | None:
-        # A line break would end `.` and `$` in the middle of a name; names never hold NUL.
-        name = os.fsdecode(path).replace("\n", "\0")
+    def decide(self, path: bytes, *, is_directory: bool) -> Rule | None:
+        """Return the rule that decides about `path`, if there is one, its parents being in."""
+        text = path.decode("utf-8", "surrogateescape")
+        name = text.rpartition("/")[2]
+        best: Rule | None = None
+        for candidates in self._looked_up(*((_folded(text), _folded(name)) if self._ignoring_case else (text, name))):
+            best = _newer(best, candidates, is_directory=is_directory)
         for rule in self._newest_first:
-            if rule.directories_only and not is_directory:
-                continue
-            # Only rules for directories see the slash: `a/**` is about what lies in `a`, not about `a`.
-            text = name + "/" if rule.directories_only else name
-            if _matches(rule, text):
+            if best is not None and rule.number < best.number:
+                break
+            if rule.fits(text, name, is_directory=is_directory):
                 return rule
-        return None
+        return best
+
+    def _looked_up(self, path: str, name: str) -> Iterable[list[Rule]]:
+        tables = self._tables
+        if tables.names and (found := tables.names.get(name)) is not None:
+            yield found
+        if tables.paths and (found := tables.paths.get(path)) is not None:
+            yield found
+        for length, endings in tables.endings.items():
+            if (found := endings.get(name[-length:])) is not None:
+                yield found
+
+    def _file(self, rule: Rule) -> None:
+        pattern, tables = rule.pattern, self._tables
+        if rule.regex is not None:
+            tables.others.append(rule)
+        elif pattern.literal is not None:
+            (tables.paths if pattern.anchored else tables.names).setdefault(self._key(pattern.literal), []).append(rule)
+        elif pattern.suffix is not None:
+            ending = self._key(pattern.suffix)
+            tables.endings.setdefault(len(ending), {}).setdefault(ending, []).append(rule)
+
+    def _compile(self, number: int, text: str) -> Rule | None:
+        try:
+            pattern = parse(text)
+            if pattern is None:
+                return None
+            known = pattern.literal if pattern.literal is not None else pattern.suffix
+            # Beyond ASCII, upper and lower case are left to expressions: they know the letters' kin.
+            if known and (known.isascii() or not self._ignoring_case):
+                return Rule(number, text, pattern, None)
+            return Rule(number, text, pattern, expression(pattern, ignoring_case=self._ignoring_case))
+        except MalformedRuleError as error:
+            shown = text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+            raise ConfigurationError(
+                f"exclude rule {number} can match nothing: {show_text(shown)}: {error}",
+                hint="correct it or leave it out; docs/excludes.md tells how rules are written",
+            ) from error
+
+    def _key(self, text: str) -> str:
+        return _folded(text) if self._ignoring_case else text
 
 
-def _matches(rule: _Rule, text: str) -> bool:
-    """Return whether a rule is about this very path: what it says about a directory above was asked there."""
-    if not rule.marked:
-        return rule.regex.search(text) is not None
-    own = (-1, len(text) - 1)
-    return any(match.start(_DIRECTORY_MARK) in own for match in rule.regex.finditer(text))
+def _newer(best: Rule | None, candidates: list[Rule], *, is_directory: bool) -> Rule | None:
+    for rule in reversed(candidates):
+        if best is not None and rule.number < best.number:
+            return best
+        if is_directory or not rule.pattern.directories_only:
+            return rule
+    return best
 
 
-def _compile(number: int, text: str) -> _Rule | None:
-    if "\0" in text or "\n" in text:
-        raise ConfigurationError(f"exclude rule {number} holds a line break or NUL", hint="give one rule per line")
-    try:
-        # The library takes `a/**/` for `a/`; git means the directories in `a`.
-        spec = pathspec.GitIgnoreSpec.from_lines([text + "*/" if text.endswith("/**/") else text])
-    except GitIgnorePatternError as error:
-        raise ConfigurationError(
-            f"exclude rule {number} is not a gitignore pattern: {show_text(text)}", hint="correct it or leave it out"
-        ) from error
-    for pattern in spec.patterns:
-        if pattern.include is not None and isinstance(pattern, pathspec.RegexPattern) and pattern.regex is not None:
-            regex = re.compile(_without_backtracking(pattern.regex.pattern), pattern.regex.flags)
-            return _Rule(
-                number, text, pattern.include, regex, _DIRECTORY_MARK in regex.groupindex, text.rstrip().endswith("/")
-            )
-    return None
-
-
-def _without_backtracking(regex: str) -> str:
-    """Return an expression that matches the same in linear time where a name has several wildcards.
-
-    A star that a literal follows may take the first place where the literal is and never needs another: only what
-    follows the last star is bound to the end. Without this, `*a*a*a*a*b` takes minutes for one long name.
-    """
-    first, *rest = regex.split(_STAR)
-    parts = [first]
-    for literal in rest[:-1]:
-        # With a group in it, it is no mere literal: left as it is.
-        parts.append(f"{_STAR}{literal}" if "(" in literal else f"(?>{_STAR}?{literal})")
-    if rest:
-        parts.append(f"{_STAR}{rest[-1]}")
-    return "".join(parts)
-
-
-def explain(root: bytes, path: bytes, patterns: Sequence[str]) -> Explanation:
-    """Return why `path` (absolute, or relative to the source `root`) is in or out of a backup of `root`.
-
-    Raises ConfigurationError for a path outside the source and for bad rules. Only the type of `path` is looked
-    up on disk; a path that does not exist is taken for a file unless it ends with a slash.
-    """
-    full = path if path.startswith(b"/") else os.path.join(root, path)
-    relative = os.path.relpath(os.path.normpath(full), os.path.normpath(root))
-    if relative == b".." or relative.startswith(b"../"):
-        raise ConfigurationError(
-            f"{show_path(path)} lies outside the source {show_path(root)}", hint="give a path below the source"
-        )
-    if relative == b".":
-        return Explanation(b"")
-    is_directory = path.endswith(b"/") or (os.path.isdir(full) and not os.path.islink(full))
-    return ExcludeRules(patterns).explain(relative, is_directory=is_directory)
+def _folded(text: str) -> str:
+    return text.translate(_LIKE_OTHERS).lower()

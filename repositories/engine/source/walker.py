@@ -1,8 +1,8 @@
 """Walks a source in manifest order: each directory's listing whole and sorted, directories depth-first.
 
-Owns what is entered and what is left out (excludes, other and pseudo file systems, Syncova's own data). Opens no
-file. Iterative and by descriptors: neither depth nor path length has a limit of its own. Memory: the names of one
-directory and the directories still to enter on the way down.
+Owns what is entered and what is left out (excludes, caches, other and pseudo file systems, Syncova's own data). Opens
+no file but the tags of caches. Iterative and by descriptors: neither depth nor path length has a limit of its own.
+Memory: the names of one directory and the directories still to enter on the way down.
 """
 
 import os
@@ -15,13 +15,20 @@ from repositories.engine.display import show_path
 from repositories.engine.errors import SourceError
 from repositories.engine.manifest.entries import NAME_LIMIT, PATH_LIMIT
 from repositories.engine.manifest.problems import ProblemKind, classify
+from repositories.engine.source.cache_tags import TAG, is_tagged
 from repositories.engine.source.descent import Descent
 from repositories.engine.source.excludes import ExcludeRules
 from repositories.engine.source.filesystems import FileSystems
 from repositories.engine.source.root import SourceRoot
 
 ReportProblem = Callable[[ProblemKind, bytes, str], None]
-"""Told of everything that is left out or in doubt: kind, path relative to the source, detail."""
+"""Told of everything that is left out or in doubt: kind, path relative to the source, detail.
+
+Of what is left out by a rule, the detail is the rule's number.
+"""
+
+ChooseNames = Callable[[bytes, list[bytes]], list[bytes]]
+"""Told a directory's path and the names in it; returns those that the walk shall look at."""
 
 _ENCODING = sys.getfilesystemencoding()
 _ENCODE_ERRORS = sys.getfilesystemencodeerrors()
@@ -29,12 +36,16 @@ _ENCODE_ERRORS = sys.getfilesystemencodeerrors()
 
 @dataclass(frozen=True, slots=True)
 class WalkRules:
-    """What a walk leaves out. `own` holds (st_dev, st_ino) of the repository and of Syncova's data."""
+    """What a walk leaves out. `own` holds (st_dev, st_ino) of the repository and of Syncova's data.
+
+    With `exclude_caches`, of a directory below the root that is tagged as a cache only the tag is kept.
+    """
 
     excludes: ExcludeRules
     one_file_system: bool
     own: frozenset[tuple[int, int]]
     file_systems: FileSystems
+    exclude_caches: bool = False
 
 
 class Directory:
@@ -74,14 +85,20 @@ class Directory:
 
 
 class Walker:
-    """One walk over an opened root. Owns the root's descriptor from the start; `close` when done."""
+    """One walk over an opened root. Owns the root's descriptor from the start; `close` when done.
 
-    def __init__(self, root: SourceRoot, rules: WalkRules, report: ReportProblem) -> None:
+    With `choose`, only a part of the tree is looked at: no backup, but the answer to what a backup would do there.
+    """
+
+    def __init__(
+        self, root: SourceRoot, rules: WalkRules, report: ReportProblem, choose: ChooseNames | None = None
+    ) -> None:
         self._root = root
         self._rules = rules
         self.report = report
         self._descent = Descent(root.descriptor)
         self._mounted: dict[bytes, int] = {}
+        self._choose = choose
 
     @property
     def is_directory(self) -> bool:
@@ -155,9 +172,12 @@ class Walker:
 
     def _wanted(self, directory: Directory, name: bytes, status: os.stat_result, *, is_directory: bool) -> bool:
         rules = self._rules
-        if rules.excludes and rules.excludes.excludes(directory.join(name), is_directory=is_directory):
-            self.report(ProblemKind.EXCLUDED, directory.join(name), "")
-            return False
+        if rules.excludes:
+            path = directory.join(name)
+            rule = rules.excludes.decide(path, is_directory=is_directory)
+            if rule is not None and rule.pattern.excludes:
+                self.report(ProblemKind.EXCLUDED, path, str(rule.number))
+                return False
         if status.st_dev != directory.device and not is_directory and rules.file_systems.is_pseudo(status.st_dev):
             self.report(ProblemKind.PSEUDO_FILE_SYSTEM, directory.join(name), "")
             return False
@@ -189,7 +209,7 @@ class Walker:
             names = list_names(root.descriptor)
         except OSError as error:
             raise SourceError(f"the root of the source cannot be listed: {error.strerror}") from error
-        return Directory(self, b"", root.descriptor, root.status.st_dev, names)
+        return self._directory(b"", root.descriptor, root.status.st_dev, names)
 
     def _enter(self, path: bytes, name: bytes) -> Directory | None:
         if len(path) > PATH_LIMIT:
@@ -215,7 +235,15 @@ class Walker:
         except OSError as error:
             self.failed(error, path)
             names = _names_until_failure(descriptor)
-        return Directory(self, path, descriptor, identity[0], names)
+        if self._rules.exclude_caches and is_tagged(descriptor, names):
+            self.report(ProblemKind.CACHE_DIRECTORY, path, "")
+            names = [TAG]
+        return self._directory(path, descriptor, identity[0], names)
+
+    def _directory(self, path: bytes, descriptor: int, device: int, names: list[bytes]) -> Directory:
+        if self._choose is not None:
+            names = self._choose(path, names)
+        return Directory(self, path, descriptor, device, names)
 
 
 def list_names(descriptor: int) -> list[bytes]:

@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from repositories.engine.errors import ConfigurationError
-from repositories.engine.source.excludes import ExcludeRules, explain
+from repositories.engine.source.excludes import ExcludeRules, Explanation
+from repositories.engine.source.explanation import explain as explain_by_walk
+from repositories.engine.source.filesystems import FileSystems
+from repositories.engine.source.walker import WalkRules
+
+
+def explain(root: bytes, path: bytes, rules: Sequence[str]) -> Explanation:
+    return explain_by_walk(root, path, WalkRules(ExcludeRules(rules), False, frozenset(), FileSystems())).rule
 
 
 @pytest.mark.parametrize(
