@@ -22,7 +22,6 @@ class SourceSpec:
 
     `skip_paths` are never backed up, wherever they lie below the source: the repository and Syncova's own data.
     Of the files that seem unchanged, about `reread_percent` of 100 are read nevertheless.
-    Of the files that seem unchanged, about `reread_percent` of 100 are read nevertheless.
     """
 
     name: str
@@ -33,9 +32,6 @@ class SourceSpec:
     ignore_inode: bool = False
     ignore_ctime: bool = False
     skip_paths: tuple[bytes, ...] = ()
-    exclude_ignoring_case: bool = False
-    exclude_caches: bool = False
-    reread_percent: int = 0
     exclude_ignoring_case: bool = False
     exclude_caches: bool = False
     reread_percent: int = 0

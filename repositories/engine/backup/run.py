@@ -17,7 +17,6 @@ from repositories.engine.backup.problem_log import ProblemLog
 from repositories.engine.backup.pulse import Pulse
 from repositories.engine.backup.session import BackupSession
 from repositories.engine.backup.walk_rules import walk_rules
-from repositories.engine.backup.walk_rules import walk_rules
 from repositories.engine.display import show_count, show_path
 from repositories.engine.errors import SourceEmptyError, SourceError
 from repositories.engine.manifest.entry_writer import EntryWriter

@@ -46,8 +46,6 @@ class ProblemKind(enum.StrEnum):
     VANISHED = "vanished"
     CACHE_DIRECTORY = "cache_directory"
     CONTENT_CHANGED = "content_changed"
-    CACHE_DIRECTORY = "cache_directory"
-    CONTENT_CHANGED = "content_changed"
 
 
 SEVERITIES = {
@@ -67,8 +65,6 @@ SEVERITIES = {
     ProblemKind.PSEUDO_FILE_SYSTEM: Severity.NOTE,
     ProblemKind.OWN_DATA: Severity.NOTE,
     ProblemKind.VANISHED: Severity.NOTE,
-    ProblemKind.CACHE_DIRECTORY: Severity.NOTE,
-    ProblemKind.CONTENT_CHANGED: Severity.WARNING,
     ProblemKind.CACHE_DIRECTORY: Severity.NOTE,
     ProblemKind.CONTENT_CHANGED: Severity.WARNING,
 }
