@@ -4,6 +4,7 @@ Owns the settings that tests run with. Whatever servers the environment names ar
 """
 
 import os
+import signal
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ _ENDED: list[Any] = []
 
 def pytest_configure(config: pytest.Config) -> None:
     """Give this process settings of its own before any test is collected."""
+    _take_signals_again()
     for name in [name for name in os.environ if name.startswith("SYNCOVA_") and name != "SYNCOVA_SERVICE_USER"]:
         del os.environ[name]
     manager = private_servers.session_directory()
@@ -39,6 +41,15 @@ def pytest_configure(config: pytest.Config) -> None:
     django_settings.DATA_DIR = directory
     django_settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     _let_flush_pass_triggers()
+
+
+def _take_signals_again() -> None:
+    """Undo what a shell does to jobs in its background: programs under test would inherit the ignored interrupt."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
