@@ -17,14 +17,18 @@ from repositories.engine.backup.options import Hooks
 from repositories.engine.backup.parent import Found
 from repositories.engine.backup.problem_log import ProblemLog
 from repositories.engine.backup.pulse import Pulse
+from repositories.engine.backup.rereading import Rereading
 from repositories.engine.backup.session import BackupSession
 from repositories.engine.manifest.entries import Entry, EntryType, Xattr, encode, entry_type
 from repositories.engine.manifest.problems import ProblemKind, classify
 from repositories.engine.metadata.extended import object_in, read_xattrs
+from repositories.engine.source.files import unchanged_since
 from repositories.engine.source.walker import Directory
 
 Raw = bytes | msgspec.Raw
 LinkGroup = tuple[int, int]
+
+CHANGED_BEHIND = "its content changed behind equal times: rot, or times that were set back; stored as it is now"
 
 
 @dataclass(slots=True)
@@ -53,6 +57,7 @@ class Workshop:
     pulse: Pulse
     hooks: Hooks
     goes_on: bool = False
+    rereading: Rereading | None = None
 
 
 class Describer:
@@ -66,6 +71,7 @@ class Describer:
         self._pulse = workshop.pulse
         self._clock = workshop.hooks.clock
         self._goes_on = workshop.goes_on
+        self._rereading = workshop.rereading
         self._links = HardLinks()
         self.figures = Figures()
 
@@ -79,7 +85,8 @@ class Describer:
         group = self._links.group(status) if status.st_nlink > 1 and kind is not EntryType.DIRECTORY else None
         if found is not None:
             entry = self._comparison.exact(found, kind, status, group)
-            if entry is not None:
+            # Asked first in a word: this is the way of nearly all objects.
+            if entry is not None and (self._rereading is None or not self._to_reread(directory, name, status, group)):
                 self._count(kind, entry.size, status, group, unchanged=True)
                 self._keep_known(entry, status, group)
                 return found[1]
@@ -107,27 +114,76 @@ class Describer:
         content = self._links.content(status) if group is not None else None
         if content is None and found is not None:
             same = self._comparison.same_content(found, status)
+            if same is not None and self._to_reread(directory, name, status, group):
+                return self._reread(directory, name, status, (same, group))
             if same is not None:
-                entry = self._renewed(directory, name, status, same, group)
-                self._count(EntryType.FILE, entry.size, status, group, unchanged=True)
-                self._keep_known(entry, status, group)
-                return encode(entry)
+                return self._unchanged(directory, name, status, (same, group))
         if content is None:
             try:
-                content, failure = self._reader.read(directory.descriptor, name)
+                content = self._read(directory, name)
             except PermissionError:
                 if status.st_size:
                     raise
                 # Nothing in it to be read: it is in, whole.
                 self._count(EntryType.FILE, 0, status, group, unchanged=False)
                 return encode(self._renewed(directory, name, status, None, group))
-            if content.changed:
-                self._problems.report(ProblemKind.STILL_CHANGING, directory.join(name), "changed in each of 3 tries")
-            self._attributes_failed(failure, directory.join(name))
+        return self._taken(name, content, status, group)
+
+    def _read(self, directory: Directory, name: bytes) -> Content:
+        content, failure = self._reader.read(directory.descriptor, name)
+        if content.changed:
+            self._problems.report(ProblemKind.STILL_CHANGING, directory.join(name), "changed in each of 3 tries")
+        self._attributes_failed(failure, directory.join(name))
+        return content
+
+    def _taken(self, name: bytes, content: Content, status: os.stat_result, group: LinkGroup | None) -> bytes:
+        """Return the entry of a file as it was read."""
         self._count(EntryType.FILE, content.size, status, group, unchanged=False)
         if group is not None:
             self._links.keep(content)
         return encode(file_entry(name, content, group))
+
+    def _unchanged(
+        self, directory: Directory, name: bytes, status: os.stat_result, known: tuple[Entry, LinkGroup | None]
+    ) -> bytes:
+        """Return the entry of a file whose content is taken from an earlier one."""
+        same, group = known
+        entry = self._renewed(directory, name, status, same, group)
+        self._count(EntryType.FILE, entry.size, status, group, unchanged=True)
+        self._keep_known(entry, status, group)
+        return encode(entry)
+
+    def _to_reread(self, directory: Directory, name: bytes, status: os.stat_result, group: LinkGroup | None) -> bool:
+        rereading = self._rereading
+        if rereading is None or not status.st_size or not stat.S_ISREG(status.st_mode):
+            return False
+        return rereading.wants(directory.join(name), group)
+
+    def _reread(
+        self, directory: Directory, name: bytes, status: os.stat_result, known: tuple[Entry, LinkGroup | None]
+    ) -> bytes:
+        """Return the entry of a file that seems unchanged and was read nevertheless."""
+        same, group = known
+        path = directory.join(name)
+        try:
+            content = self._read(directory, name)
+            differs = self._rereading is not None and self._rereading.differs(directory.descriptor, name, content, same)
+        except OSError as error:
+            kind = classify(error)
+            if kind not in (ProblemKind.IO_ERROR, ProblemKind.PERMISSION):
+                raise
+            # An earlier backup has it, and nothing else says that it changed: it stays in as it was.
+            reason = error.strerror or str(error)
+            self._problems.report(ProblemKind.NOT_READ_AGAIN, path, f"{reason}; kept as it was backed up before")
+            return self._unchanged(directory, name, status, known)
+        if differs or content.changed:
+            if not content.changed and unchanged_since(status, content.status):
+                self._problems.report(ProblemKind.CONTENT_CHANGED, path, CHANGED_BEHIND)
+            return self._taken(name, content, status, group)
+        entry = self._unchanged(directory, name, status, known)
+        if group is not None:
+            self._links.keep(content)
+        return entry
 
     def _keep_known(self, entry: Entry, status: os.stat_result, group: LinkGroup | None) -> None:
         """Let the other names of a file have the content that an earlier try read under this one."""

@@ -15,6 +15,7 @@ from repositories.engine.backup.options import BackupOptions, BackupResult, Hook
 from repositories.engine.backup.parent import Lineage, choose_lineage
 from repositories.engine.backup.problem_log import ProblemLog
 from repositories.engine.backup.pulse import Pulse
+from repositories.engine.backup.rereading import Rereading
 from repositories.engine.backup.session import BackupSession
 from repositories.engine.backup.walk_rules import walk_rules
 from repositories.engine.display import show_count, show_path
@@ -70,7 +71,9 @@ def _describe_all(
     reader = FileReader(session, session.repository.chunker(), hooks.clock, pulse.taken)
     comparison = Comparison(session, chunks, task.source)
     known = places_to_look(task, lineage, chunks, problems)
-    describer = Describer(Workshop(session, reader, comparison, problems, pulse, hooks, known.goes_on))
+    percent = task.source.reread_percent
+    rereading = Rereading(task.options.run_id, percent, chunks) if percent else None
+    describer = Describer(Workshop(session, reader, comparison, problems, pulse, hooks, known.goes_on, rereading))
     top = describer.top(walker.descriptor, walker.status) if walker.is_directory else None
     writer = EntryWriter(session)
 

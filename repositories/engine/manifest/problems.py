@@ -46,6 +46,7 @@ class ProblemKind(enum.StrEnum):
     VANISHED = "vanished"
     CACHE_DIRECTORY = "cache_directory"
     CONTENT_CHANGED = "content_changed"
+    NOT_READ_AGAIN = "not_read_again"
 
 
 SEVERITIES = {
@@ -67,6 +68,7 @@ SEVERITIES = {
     ProblemKind.VANISHED: Severity.NOTE,
     ProblemKind.CACHE_DIRECTORY: Severity.NOTE,
     ProblemKind.CONTENT_CHANGED: Severity.WARNING,
+    ProblemKind.NOT_READ_AGAIN: Severity.WARNING,
 }
 
 _DENIED = frozenset({errno.EACCES, errno.EPERM})
