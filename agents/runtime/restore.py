@@ -1,19 +1,24 @@
-"""`syncova-agent restore`: bring a backup, or a part of it, back into a directory."""
+"""`syncova-agent restore`: bring a backup, or a part of it, back into a directory.
 
-from dataclasses import dataclass
-from typing import Annotated, Any
+Owns the order of things: what is going to be deleted is planned and shown, then agreed to, and only then restored over.
+"""
 
-from typer import Option
+import socket
+import sys
+from typing import Any, ClassVar
 
+from msgspec import structs
+
+from agents.runtime.restore_options import OVERWRITE, Options
+from agents.runtime.restore_report import print_deletion_plan, print_plan, print_result
 from repositories.console.engine_run import run_engine
-from repositories.console.failures import CommandError
-from repositories.console.options import LongOptions
+from repositories.console.failures import CommandError, Failure
 from repositories.console.paths import absolute
 from repositories.console.progress_view import choose_view
-from repositories.console.repository_access import access, split_location
+from repositories.console.repository_access import access, own_data, split_location
 from repositories.console.terminal import Terminal, terminal_of
 from repositories.console.times import parse_moment
-from repositories.engine.display import show_bytes, show_count
+from repositories.engine.display import show_count
 from repositories.engine.process.requests import Request, RestoreOrder
 from repositories.engine.throttle import parse_rate
 from syncova_project import clock
@@ -26,39 +31,14 @@ HELP = (
 EXAMPLES = (
     "restore -r /mnt/backups/home --backup latest --target /tmp/home",
     "restore -r /mnt/backups/home --at '2026-11-29 18:00' --source laptop:/home --path documents --target /tmp/docs",
+    "restore -r /mnt/backups/home --backup latest --in-place --overwrite if-changed --delete --dry-run",
 )
-_ATTRIBUTES = {
-    "special_bits": "setuid and setgid",
-    "acl": "the access control list",
-    "xattr": "extended attributes",
-    "times": "the exact time",
-    "hard_link": "the hard link",
-}
-OVERWRITE = ("never", "if-newer", "if-changed", "always")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options(LongOptions):
-    """What `restore` takes."""
+class NotAgreedError(CommandError):
+    """What would be deleted was shown, and nobody agreed to it: nothing was changed."""
 
-    backup: Annotated[
-        str | None, Option("--backup", metavar="ID", help="Which backup: an id, a unique part of it, or latest.")
-    ] = None
-    source: Annotated[str | None, Option("--source", metavar="NAME", help="Only backups of this source.")] = None
-    at: Annotated[
-        str | None, Option("--at", metavar="TIME", help="The newest backup at or before this time (UTC if no zone).")
-    ] = None
-    target: Annotated[str | None, Option("--target", metavar="DIR", help="Directory to restore into.")] = None
-    path: Annotated[
-        tuple[str, ...], Option("--path", metavar="PATH", help="Only this and what is below it; repeatable.")
-    ] = ()
-    overwrite: Annotated[
-        str, Option("--overwrite", metavar="|".join(OVERWRITE), help="What to do with what is there and differs.")
-    ] = OVERWRITE[0]
-    verify: Annotated[bool, Option("--verify", help="Read the restored files back and compare them.")] = False
-    bandwidth: Annotated[
-        str | None, Option("--bandwidth", metavar="RATE", help="Write no faster than this: 50MB, 1.5MB/s, 400Mbit.")
-    ] = None
+    code: ClassVar[str] = "NOT_AGREED"
 
 
 def run(options: Options) -> int:
@@ -67,72 +47,93 @@ def run(options: Options) -> int:
     order = _order(options)
     rate = None if options.bandwidth is None else parse_rate(options.bandwidth)
     location, _ = split_location((), options)
-    view = choose_view(options.progress, terminal, clock.monotonic)
+    choose_view(options.progress, terminal, clock.monotonic)  # a wrong --progress is told before a password is asked
     request = Request(
         operation="restore",
         repository=access(location, options, terminal),
+        host=socket.gethostname(),
         bandwidth_bytes_per_second=rate,
+        skip_paths=own_data(),
         restore=order,
     )
-    result = run_engine(request, view, terminal).result
-    _print(terminal, result)
-    terminal.document(result)
+    if options.dry_run:
+        plan = _run(options, terminal, request)
+        print_plan(terminal, plan)
+        terminal.document(plan)
+        return int(plan["exit_code"])
+    return _delete_too(options, terminal, request, order) if options.delete else _restore(options, terminal, request)
+
+
+def _restore(options: Options, terminal: Terminal, request: Request, plan: dict[str, Any] | None = None) -> int:
+    result = _run(options, terminal, request)
+    print_result(terminal, result)
+    terminal.document(result if plan is None else {**result, "plan": plan})
     return int(result["exit_code"])
 
 
+def _delete_too(options: Options, terminal: Terminal, request: Request, order: RestoreOrder) -> int:
+    """Restore and delete what the shown plan names: neither another backup's view, nor what came after it."""
+    plan = _run(options, terminal, structs.replace(request, restore=structs.replace(order, dry_run=True)))
+    print_deletion_plan(terminal, plan)
+    if plan["deletion"]["deleted"] and not options.yes:
+        refusal = _refusal(terminal, plan)
+        if refusal is not None:
+            terminal.failure(refusal, plan=plan)
+            return refusal.exit_code
+    agreed = structs.replace(order, backup=plan["backup_id"], at_ns=None, delete_before_ns=plan["planned_ns"])
+    return _restore(options, terminal, structs.replace(request, restore=agreed), plan)
+
+
+def _refusal(terminal: Terminal, plan: dict[str, Any]) -> Failure | None:
+    """Ask whether to delete; return why not, or None."""
+    what = f"{show_count(plan['deletion']['deleted'], 'object')} of {plan['target']}"
+    if terminal.json or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        reason = f"deleting {what} needs to be agreed to, and nobody can be asked: nothing was changed"
+        return _not_agreed(reason, "look at the plan, then give --yes")
+    sys.stderr.write(f"Delete {what}? [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() in ("y", "yes"):
+        return None
+    return _not_agreed("not agreed: nothing was changed", "leave out --delete to restore without deleting")
+
+
+def _not_agreed(message: str, hint: str) -> Failure:
+    return Failure(NotAgreedError.code, message, hint, NotAgreedError.exit_code)
+
+
+def _run(options: Options, terminal: Terminal, request: Request) -> dict[str, Any]:
+    return run_engine(request, choose_view(options.progress, terminal, clock.monotonic), terminal).result
+
+
 def _order(options: Options) -> RestoreOrder:
-    if options.target is None:
-        raise CommandError("--target is missing", hint="say where to: --target DIR")
-    if options.backup is None and options.at is None:
-        raise CommandError("--backup is missing", hint="give an id from `syncova-repo list`, or latest")
-    if options.overwrite not in OVERWRITE:
-        raise CommandError(f"--overwrite takes {', '.join(OVERWRITE)}", hint="see --help")
-    if "" in options.path:
-        raise CommandError("--path is empty", hint="give a path of the backup; . is all of it")
+    _check(options)
     return RestoreOrder(
         backup=options.backup or "latest",
         source=options.source,
         at_ns=None if options.at is None else parse_moment(options.at),
-        target=absolute(options.target, "--target"),
+        target=b"" if options.target is None else absolute(options.target, "--target"),
         paths=tuple(path.encode("utf-8", "surrogateescape") for path in options.path),
         overwrite=options.overwrite,
         verify=options.verify,
+        in_place=options.in_place,
+        delete=options.delete,
+        dry_run=options.dry_run,
     )
 
 
-def _print(terminal: Terminal, result: dict[str, Any]) -> None:
-    made = ", ".join(show_count(result[kind], kind.removesuffix("s")) for kind in ("files", "links"))
-    terminal.line(
-        f"restored {made}, {show_count(result['directories'], 'directory')} ({show_bytes(result['bytes'])} written) "
-        f"of backup {result['short_id']} of {result['source']} into {result['target']}"
-    )
-    if result["verified_files"]:
-        terminal.line(f"  {show_count(result['verified_files'], 'file')} read back and compared")
-    _print_existing(terminal, result)
-    _print_paths(terminal, result, "damaged", "not restored, damaged in the repository")
-    _print_paths(terminal, result, "failed", "not restored")
-    _print_paths(terminal, result, "kept", "kept as it is, differs from the backup (see --overwrite)")
-    for kind, count in result["warnings"].items():
-        terminal.warning(f"{_ATTRIBUTES.get(kind, kind)} of {show_count(count, 'object')} could not be set")
-    if result["unverified"]:
-        terminal.warning(f"{show_count(result['unverified'], 'file')} could not be read back: closed by their own mode")
-
-
-def _print_existing(terminal: Terminal, result: dict[str, Any]) -> None:
-    identical = result["existing"] - result["not_compared"]
-    if identical:
-        terminal.line(f"  {identical:,} were there already and identical")
-    if result["not_compared"]:
-        terminal.line(
-            f"  {show_count(result['not_compared'], 'file')} of equal size and time there already, "
-            "whose content was not compared (see --verify)"
+def _check(options: Options) -> None:
+    if options.target is None and not options.in_place:
+        raise CommandError("--target is missing", hint="say where to: --target DIR, or --in-place")
+    if options.target is not None and options.in_place:
+        raise CommandError("--target and --in-place exclude each other", hint="give one")
+    if options.backup is None and options.at is None:
+        raise CommandError("--backup is missing", hint="give an id from `syncova-repo list`, or latest")
+    if options.overwrite not in OVERWRITE:
+        raise CommandError(f"--overwrite takes {', '.join(OVERWRITE)}", hint="see --help")
+    if options.delete and options.overwrite == OVERWRITE[0]:
+        raise CommandError(
+            "--delete does not go with --overwrite never, which keeps what differs and would lose what is nowhere else",
+            hint="add --overwrite if-newer, if-changed or always",
         )
-
-
-def _print_paths(terminal: Terminal, result: dict[str, Any], kind: str, meaning: str) -> None:
-    paths = result[f"{kind}_paths"]
-    for path in paths:
-        reason = f": {path['reason']}" if "reason" in path else ""
-        terminal.line(f"  {meaning}: {path['path']}{reason}")
-    if result[kind] > len(paths):
-        terminal.line(f"  {meaning}: {result[kind] - len(paths):,} more")
+    if "" in options.path:
+        raise CommandError("--path is empty", hint="give a path of the backup; . is all of it")

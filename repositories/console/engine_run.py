@@ -114,7 +114,9 @@ def _stop(process: EngineProcess) -> None:
 
 
 def _tell_what_is_done(interrupted: Interrupted, request: Request, outcome: Outcome) -> None:
-    if request.operation == "restore":
+    if request.restore is not None and request.restore.dry_run:
+        interrupted.done = "nothing was changed"
+    elif request.operation == "restore":
         interrupted.done = f"the target holds at least {show_count(outcome.files, 'file')} of the backup"
         interrupted.hint = "run it again to go on; what is there already is not written again"
     elif request.operation == "backup":

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
 LINE_SECONDS = 10.0
-_PHASES_OF_RESTORE = frozenset({"restoring", "finishing", "verifying"})
+_PHASES_OF_RESTORE = frozenset({"restoring", "deleting", "finishing", "verifying"})
 NONE = "none"
 
 

@@ -55,11 +55,21 @@ class SourceOptions(Struct, frozen=True, kw_only=True):
     reread_percent: int = 0
 
 
+class CommandPlace(Struct, frozen=True, kw_only=True):
+    """Where a source's command runs, and its whole environment: pairs of name and value."""
+
+    directory: bytes = field(name="directory_base64", default=b"/")
+    environment: tuple[tuple[bytes, bytes], ...] = field(name="environment_base64", default=())
+
+    def __repr__(self) -> str:
+        return f"CommandPlace(directory={self.directory!r}, environment=<hidden>)"
+
+
 class SourceRequest(Struct, frozen=True, kw_only=True):
     """One source; `key` is the caller's name for it and comes back in every event about it.
 
-    `type` is `filesystem`, `device` (`path` is a block device) or `stdin` (`path` is the name that the output of
-    `command` gets).
+    `type` is `filesystem`, `device` (`path` is a block device) or `stdin` (`path` is `stdin:` and the name that the
+    output of `command` gets).
     """
 
     key: str
@@ -69,12 +79,14 @@ class SourceRequest(Struct, frozen=True, kw_only=True):
     excludes: tuple[str, ...] = ()
     options: SourceOptions = SourceOptions()
     command: tuple[bytes, ...] = field(name="command_base64", default=())
+    place: CommandPlace = CommandPlace()
 
 
 class RestoreOrder(Struct, frozen=True, kw_only=True):
     """What to restore where; `backup` is an id, a unique part of one, or `latest`.
 
-    With `in_place` the source's own path is the target, and `target` is empty.
+    With `in_place` the source's own path is the target, and `target` is empty. `delete` spares what was changed at
+    `delete_before_ns` or later, and the directories in the request's `skip_paths`.
     """
 
     backup: str
@@ -87,6 +99,7 @@ class RestoreOrder(Struct, frozen=True, kw_only=True):
     in_place: bool = False
     delete: bool = False
     dry_run: bool = False
+    delete_before_ns: int | None = None
 
 
 class CheckOrder(Struct, frozen=True, kw_only=True):
@@ -110,6 +123,7 @@ class Request(Struct, frozen=True, kw_only=True):
     strict: bool = False
     dry_run: bool = False
     compression: str = "default"
+    checkpoint_seconds: float = 600.0
     tags: tuple[str, ...] = ()
     skip_paths: tuple[bytes, ...] = field(name="skip_paths_base64", default=())
     restore: RestoreOrder | None = None

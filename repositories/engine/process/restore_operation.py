@@ -1,14 +1,13 @@
-"""The operation `restore`: choose the backup, restore it, tell what became of every object.
+"""The operation `restore`: choose the backup and the target, restore it or tell what a restore would do.
 
-Owns the result's shape. The engine's restore owns all the rest.
+Owns the choice. The engine's restore owns all the rest.
 """
 
-import base64
 from typing import Any
 
 from repositories.engine.backup.options import Hooks
 from repositories.engine.clock import SYSTEM_CLOCK
-from repositories.engine.display import path_fields, show_count, show_text, time_field
+from repositories.engine.display import show_count, show_text
 from repositories.engine.errors import BackupNotFoundError, ConfigurationError, IntegrityError
 from repositories.engine.manifest.backups import Backup, find_backup
 from repositories.engine.process.channel import Channel
@@ -17,16 +16,15 @@ from repositories.engine.process.paths import inner_path
 from repositories.engine.process.protocol import Log
 from repositories.engine.process.reports import bucket_of, progress_event
 from repositories.engine.process.requests import Request, RestoreOrder
+from repositories.engine.process.restore_fields import plan_fields, restore_fields
 from repositories.engine.progress import Progress, ProgressGate
 from repositories.engine.repository import Repository
-from repositories.engine.restore import Overwrite, RestoreRequest, RestoreResult, restore
+from repositories.engine.restore import Deletion, Overwrite, RestoreRequest, in_place_target, plan, restore
 from repositories.engine.storage.locations import directories_of
-
-RESTORED, PARTIAL, DAMAGED = "restored", "partial", "damaged"
 
 
 def restore_backup(request: Request, channel: Channel) -> dict[str, Any]:
-    """Restore what the request orders. Damaged content is left out and told; all else is restored."""
+    """Restore what the request orders, or tell what that would do. Damaged content is left out and told."""
     order = request.restore
     if order is None:
         raise ConfigurationError("a restore needs an order", hint="this is a defect of the caller")
@@ -37,14 +35,22 @@ def restore_backup(request: Request, channel: Channel) -> dict[str, Any]:
     for name in repository.damaged_manifests():
         # The newest that is left may not be the newest that there was.
         channel.send(Log(level="warning", message=f"{name} is damaged in both copies: that backup is lost"))
-    paths = tuple(inner_path(path, backup.root.source.id) for path in order.paths)
 
     def report(progress: Progress) -> None:
         channel.send(progress_event(progress, None))
 
     hooks = Hooks(report=ProgressGate(report, SYSTEM_CLOCK.monotonic), cancelled=channel.cancelled, read_bucket=bucket)
-    wanted = RestoreRequest(order.target, paths, overwrite, order.verify, directories_of(repository.storage))
-    return restore_fields(backup, order.target, restore(repository, backup, wanted, hooks))
+    wanted = RestoreRequest(
+        target=in_place_target(backup, request.host) if order.in_place else order.target,
+        paths=tuple(inner_path(path, backup.root.source.id) for path in order.paths),
+        overwrite=overwrite,
+        verify=order.verify,
+        keep_out=directories_of(repository.storage),
+        deletion=Deletion(order.delete_before_ns, request.skip_paths) if order.delete else None,
+    )
+    if order.dry_run:
+        return plan_fields(backup, wanted.target, plan(repository, backup, wanted, hooks))
+    return restore_fields(backup, wanted.target, restore(repository, backup, wanted, hooks))
 
 
 def _find(repository: Repository, order: RestoreOrder) -> Backup:
@@ -60,48 +66,6 @@ def _find(repository: Repository, order: RestoreOrder) -> Backup:
             f"the first is {damaged[0]}",
             hint="run check; bring the manifest back from a copy of the repository",
         ) from error
-
-
-def restore_fields(backup: Backup, target: bytes, result: RestoreResult) -> dict[str, Any]:
-    """Return a restore's result as JSON values; the path lists hold the first 100 of each."""
-    return {
-        "backup_id": show_text(backup.id),
-        "short_id": backup.short_id,
-        "source": show_text(backup.source_name),
-        "time": time_field(backup.received_ns),
-        **_target_fields(target),
-        "state": {0: RESTORED, 13: DAMAGED}.get(result.exit_code, PARTIAL),
-        "exit_code": result.exit_code,
-        "files": result.files,
-        "directories": result.directories,
-        "links": result.links,
-        "others": result.others,
-        "bytes": result.bytes_written,
-        "existing": result.existing,
-        "kept": result.kept,
-        "damaged": result.damaged,
-        "failed": result.failed,
-        "verified_files": result.verified_files,
-        "not_compared": result.not_compared,
-        "unverified": result.unverified,
-        "warnings": dict(result.warnings),
-        "kept_paths": [_object_fields(path) for path in result.kept_paths],
-        "damaged_paths": [_object_fields(path) for path in result.damaged_paths],
-        "failed_paths": [{**_object_fields(path), "reason": show_text(reason)} for path, reason in result.failed_paths],
-    }
-
-
-def _object_fields(path: bytes) -> dict[str, str]:
-    """Return a path's fields; the root of the source is shown as the dot."""
-    return path_fields(path or b".")
-
-
-def _target_fields(target: bytes) -> dict[str, str]:
-    shown = path_fields(target)
-    fields = {"target": shown["path"]}
-    if "path_base64" in shown:
-        fields["target_base64"] = base64.b64encode(target).decode("ascii")
-    return fields
 
 
 def _overwrite(order: RestoreOrder) -> Overwrite:

@@ -13,7 +13,7 @@ from repositories.engine.manifest.backups import Backup
 from repositories.engine.manifest.chunks import ChunkSource
 from repositories.engine.manifest.entry_reader import Lost
 from repositories.engine.manifest.order import join
-from repositories.engine.restore.guard import OTHER_FILE_SYSTEM, guard_of
+from repositories.engine.restore.guard import CACHE, OTHER_FILE_SYSTEM, Guard, guard_of
 from repositories.engine.restore.ledger import Ledger
 from repositories.engine.restore.mounts import Mount, mount_of
 from repositories.engine.restore.pulse import RestorePulse
@@ -34,6 +34,7 @@ class Deleting:
     single_file: bool
     ledger: Ledger
     remover: Remover | None
+    guard: Guard | None
 
     def refuse(self) -> None:
         """Nothing is deleted from now on: what cannot be read must not be."""
@@ -41,12 +42,12 @@ class Deleting:
 
     def run(self, root: int, selection: Callable[[Lost], Iterable[Selected]], pulse: RestorePulse) -> None:
         """Delete below the open target. Raises OperationCancelledError."""
-        if self.remover is None or self.ledger.refused:
+        if self.remover is None or self.guard is None or self.ledger.refused:
             return
         tree = TargetTree(os.dup(root))
         try:
             directories = covered(selection(_unreadable), self.paths, single_file=self.single_file)
-            _Deletions(self.remover, self.ledger, pulse).run(tree, directories)
+            _Deletions(self.remover, self.guard, self.ledger, pulse).run(tree, directories)
         except (IntegrityError, ObjectMissingError):
             self.refuse()
         finally:
@@ -67,11 +68,11 @@ def deleting(
         )
     ledger = Ledger(list(paths or (b"",)))
     guard = guard_of(source, backup, request.deletion, request.keep_out)
-    remover = Remover(guard, ledger, beat, act=act) if guard is not None else None
-    made = Deleting(paths, backup.root.top_entry is None, ledger, remover)
-    if guard is None:
-        made.refuse()
-    return made
+    if isinstance(guard, str):
+        ledger.refused = guard
+        return Deleting(paths, backup.root.top_entry is None, ledger, None, None)
+    remover = Remover(guard, ledger, beat, act=act)
+    return Deleting(paths, backup.root.top_entry is None, ledger, remover, guard)
 
 
 def _unreadable(first: bytes, count: int) -> None:
@@ -81,8 +82,9 @@ def _unreadable(first: bytes, count: int) -> None:
 class _Deletions:
     """Runs once, in one thread."""
 
-    def __init__(self, remover: Remover, ledger: Ledger, pulse: RestorePulse) -> None:
+    def __init__(self, remover: Remover, guard: Guard, ledger: Ledger, pulse: RestorePulse) -> None:
         self._remover = remover
+        self._guard = guard
         self._ledger = ledger
         self._pulse = pulse
         self._mounts: dict[bytes, Mount] = {}
@@ -106,6 +108,9 @@ class _Deletions:
         except OSError as error:
             self._ledger.failed(held.path, error)
             return
-        for name in there:
-            if name not in held.names:
-                self._remover.remove(directory, join(held.path, name))
+        foreign = [name for name in there if name not in held.names]
+        if foreign and not self._guard.may_clear(held.path, held.names):
+            self._ledger.spared(held.path, CACHE)
+            return
+        for name in foreign:
+            self._remover.remove(directory, join(held.path, name))

@@ -8,21 +8,26 @@ import os
 import stat
 import threading
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from repositories.engine.errors import ConfigurationError, IntegrityError, ObjectMissingError
 from repositories.engine.manifest.backups import Backup
 from repositories.engine.manifest.chunks import ChunkSource
 from repositories.engine.manifest.order import split
-from repositories.engine.manifest.problems import Severity, read_problems
+from repositories.engine.manifest.problems import ProblemKind, Severity, read_problems
 from repositories.engine.restore.request import Deletion
-from repositories.engine.source.excludes import ExcludeRules
+from repositories.engine.source.cache_tags import TAG
 from repositories.engine.source.root import identities
+
+if TYPE_CHECKING:
+    from repositories.engine.source.excludes import ExcludeRules
 
 EXCLUDED = "left out of the backup by its rules"
 SKIPPED = "could not be read when the backup was made"
 OWN = "the repository or Syncova's own data"
 OTHER_FILE_SYSTEM = "another file system is mounted there"
 SOCKET = "a socket, which no backup holds"
+CACHE = "left out of the backup as a cache"
 CHANGED = "changed since the plan was made"
 
 
@@ -30,13 +35,15 @@ CHANGED = "changed since the plan was made"
 class Guard:
     """Decides about single objects. Safe in several threads.
 
-    `touched` are files one of whose names we took away: that sets their ctime, which then says nothing any more.
+    `tags`: of directories tagged as caches the backup holds nothing but the tag. `touched` are files one of whose names
+    we took away: that sets their ctime, which then says nothing any more.
     """
 
-    rules: ExcludeRules
+    rules: "ExcludeRules"
     skipped: frozenset[bytes]
     own: frozenset[tuple[int, int]]
     before_ns: int | None
+    tags: bool = False
     touched: set[tuple[int, int]] = field(default_factory=set)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -56,6 +63,10 @@ class Guard:
             return CHANGED
         return None
 
+    def may_clear(self, path: bytes, names: frozenset[bytes]) -> bool:
+        """Return whether the backup holds all that lay in the directory `path`, in which it has these names."""
+        return not (self.tags and path and names == {TAG})
+
     def loses_a_name(self, status: os.stat_result) -> None:
         """Note that a name of this object goes away now, while others may stay."""
         if status.st_nlink > 1 and not stat.S_ISDIR(status.st_mode):
@@ -70,15 +81,24 @@ class Guard:
         return b"" in self.skipped
 
 
-def guard_of(source: ChunkSource, backup: Backup, deletion: Deletion, keep_out: tuple[bytes, ...]) -> Guard | None:
-    """Return what guards a deletion, or None when the backup cannot tell what it left out: then nothing may go."""
+def guard_of(source: ChunkSource, backup: Backup, deletion: Deletion, keep_out: tuple[bytes, ...]) -> Guard | str:
+    """Return what guards a deletion, or why nothing may be deleted: the backup cannot tell what it left out."""
+    # The rules bring a compiler along that most restores do not need.
+    from repositories.engine.source.excludes import ExcludeRules
+
+    root = backup.root
+    if not root.origin.excludes and _left_out(backup, ProblemKind.EXCLUDED):
+        return "the backup left things out by rules that were too long to be kept with it"
     try:
         skipped = frozenset(
-            problem.path
-            for problem in read_problems(source, backup.root.problems)
-            if problem.severity == Severity.SKIPPED
+            problem.path for problem in read_problems(source, root.problems) if problem.severity == Severity.SKIPPED
         )
-        rules = ExcludeRules(backup.root.origin.excludes)
+        rules = ExcludeRules(root.origin.excludes)
     except (IntegrityError, ObjectMissingError, ConfigurationError):
-        return None
-    return Guard(rules, skipped, identities((*keep_out, *deletion.spare)), deletion.before_ns)
+        return "what the backup left out cannot be read"
+    own = identities((*keep_out, *deletion.spare))
+    return Guard(rules, skipped, own, deletion.before_ns, tags=_left_out(backup, ProblemKind.CACHE_DIRECTORY))
+
+
+def _left_out(backup: Backup, kind: ProblemKind) -> bool:
+    return any(count.kind == kind for count in backup.root.problem_counts)

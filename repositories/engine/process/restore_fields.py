@@ -1,0 +1,110 @@
+"""What a restore, or its plan, says in JSON.
+
+Owns the names and shapes; fields are only ever added. Path lists hold the first 100 of each.
+"""
+
+import base64
+from typing import Any
+
+from repositories.engine.display import path_fields, show_text, time_field
+from repositories.engine.manifest.backups import Backup
+from repositories.engine.restore import DeletionResult, RestorePlan, RestoreResult
+
+RESTORED, PARTIAL, DAMAGED, PLANNED = "restored", "partial", "damaged", "planned"
+
+
+def restore_fields(backup: Backup, target: bytes, result: RestoreResult) -> dict[str, Any]:
+    """Return a restore's result."""
+    return {
+        **_head(backup, target),
+        "state": {0: RESTORED, 13: DAMAGED}.get(result.exit_code, PARTIAL),
+        "exit_code": result.exit_code,
+        "files": result.files,
+        "directories": result.directories,
+        "links": result.links,
+        "others": result.others,
+        "bytes": result.bytes_written,
+        "existing": result.existing,
+        "kept": result.kept,
+        "damaged": result.damaged,
+        "failed": result.failed,
+        "verified_files": result.verified_files,
+        "not_compared": result.not_compared,
+        "unverified": result.unverified,
+        "warnings": dict(result.warnings),
+        "kept_paths": _paths(result.kept_paths),
+        "damaged_paths": _paths(result.damaged_paths),
+        "failed_paths": _reasons(result.failed_paths),
+        "deletion": _deletion_fields(result.deletion),
+    }
+
+
+def plan_fields(backup: Backup, target: bytes, plan: RestorePlan) -> dict[str, Any]:
+    """Return what a restore would do."""
+    return {
+        **_head(backup, target),
+        "state": PLANNED if plan.exit_code == 0 else DAMAGED,
+        "exit_code": plan.exit_code,
+        "planned_ns": plan.planned_ns,
+        "created": plan.created,
+        "created_bytes": plan.created_bytes,
+        "replaced": plan.replaced,
+        "replaced_bytes": plan.replaced_bytes,
+        "existing": plan.existing,
+        "kept": plan.kept,
+        "unknown": plan.unknown,
+        "damaged": plan.damaged,
+        "created_paths": _paths(plan.created_paths),
+        "replaced_paths": _paths(plan.replaced_paths),
+        "kept_paths": _paths(plan.kept_paths),
+        "unknown_paths": _paths(plan.unknown_paths),
+        "damaged_paths": _paths(plan.damaged_paths),
+        "deletion": _deletion_fields(plan.deletion),
+    }
+
+
+def _deletion_fields(deletion: DeletionResult | None) -> dict[str, Any] | None:
+    if deletion is None:
+        return None
+    return {
+        "scope": _paths(deletion.scope),
+        "deleted": deletion.deleted,
+        "deleted_bytes": deletion.deleted_bytes,
+        "spared": deletion.spared,
+        "failed": deletion.failed,
+        "refused": deletion.refused,
+        "deleted_paths": [{**_object_fields(path), "objects": count} for path, count in deletion.deleted_paths],
+        "spared_paths": _reasons(deletion.spared_paths),
+        "failed_paths": _reasons(deletion.failed_paths),
+    }
+
+
+def _head(backup: Backup, target: bytes) -> dict[str, Any]:
+    return {
+        "backup_id": show_text(backup.id),
+        "short_id": backup.short_id,
+        "source": show_text(backup.source_name),
+        "time": time_field(backup.received_ns),
+        **_target_fields(target),
+    }
+
+
+def _paths(paths: list[bytes]) -> list[dict[str, str]]:
+    return [_object_fields(path) for path in paths]
+
+
+def _reasons(paths: list[tuple[bytes, str]]) -> list[dict[str, str]]:
+    return [{**_object_fields(path), "reason": show_text(reason)} for path, reason in paths]
+
+
+def _object_fields(path: bytes) -> dict[str, str]:
+    """Return a path's fields; the root of the source is shown as the dot."""
+    return path_fields(path or b".")
+
+
+def _target_fields(target: bytes) -> dict[str, str]:
+    shown = path_fields(target)
+    fields = {"target": shown["path"]}
+    if "path_base64" in shown:
+        fields["target_base64"] = base64.b64encode(target).decode("ascii")
+    return fields
