@@ -63,6 +63,18 @@ class SourceEmptyError(SourceError):
     code = "SOURCE_EMPTY"
 
 
+class SourceUnreadableError(SourceError):
+    """A part of a source that is of use only as a whole (a block device) cannot be read: nothing of it is committed."""
+
+    code = "SOURCE_UNREADABLE"
+
+
+class CommandFailedError(SourceError):
+    """The command whose output is backed up failed, or was never started: nothing of its output is committed."""
+
+    code = "COMMAND_FAILED"
+
+
 class RepositoryError(EngineError):
     """The repository's storage failed: nothing is committed after one of these."""
 

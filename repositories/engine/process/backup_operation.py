@@ -23,6 +23,8 @@ from repositories.engine.progress import ProgressGate
 from repositories.engine.repository import WriteOptions, WriteSession
 from repositories.engine.throttle import Throttle
 
+FILE_SYSTEM = "filesystem"
+
 # These say that one source cannot be backed up; everything else concerns the repository or the whole run.
 _ENDS_ONE_SOURCE = (SourceError, ConfigurationError, BackupNotFoundError, BackupExistsError)
 
@@ -83,12 +85,21 @@ class _SourceRun:
         key = self._source.key
         self._channel.send(SourceStarted(source=key))
         try:
-            result = back_up(session, self._spec(), self._options(), self._hooks())
+            result = self._back_up(session)
         except _ENDS_ONE_SOURCE as error:
             self._channel.send(SourceFinished(source=key, status="failed", error=error_info(error)))
             return False
         self._channel.send(SourceFinished(source=key, status="succeeded", result=figures_of(result)))
         return True
+
+    def _back_up(self, session: WriteSession) -> BackupResult:
+        parts = (self._spec(), self._options(), self._hooks())
+        if self._source.type == FILE_SYSTEM:
+            return back_up(session, *parts)
+        # Imported when needed: what starts a command takes longer to import than a small tree takes to read.
+        from repositories.engine.process.stream_sources import back_up_stream
+
+        return back_up_stream(session, self._source, *parts)
 
     def _spec(self) -> SourceSpec:
         source = self._source
@@ -119,6 +130,7 @@ class _SourceRun:
             accept_new_root=source.options.accept_new_root,
             trigger=run.trigger,
             run_fence=run.fence,
+            checkpoint_seconds=self._request.checkpoint_seconds,
         )
 
     def _hooks(self) -> Hooks:
@@ -132,6 +144,7 @@ class _SourceRun:
             cancelled=channel.cancelled,
             confirm=lambda: channel.confirm(key),
             read_bucket=self._bucket,
+            log=lambda level, message: channel.send(Log(level=level, message=message)),
         )
 
 
