@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from repositories.engine.manifest.chunks import ChunkSink
 from repositories.engine.manifest.entries import (
     FLAG_CHANGED,
+    FLAG_LACKING,
     FLAG_YOUNG,
     INLINE_XATTR,
     INLINE_XATTRS_TOTAL,
@@ -29,7 +30,10 @@ YOUNG_NS = 2_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What was read of a file: `status` belongs to the bytes, `size` counts them, `changed` = it never held still."""
+    """What was read of a file: `status` belongs to the bytes, `size` counts them, `changed` = it never held still.
+
+    `lacking` = some attributes could not be read.
+    """
 
     status: os.stat_result
     size: int
@@ -38,6 +42,7 @@ class Content:
     xattrs: tuple[Xattr, ...] | None
     started_ns: int
     changed: bool
+    lacking: bool = False
 
 
 def is_young(status: os.stat_result, started_ns: int) -> bool:
@@ -66,6 +71,8 @@ def file_entry(name: bytes, content: Content, link_group: tuple[int, int] | None
     flags = FLAG_YOUNG if is_young(status, content.started_ns) else 0
     if content.changed:
         flags |= FLAG_YOUNG | FLAG_CHANGED
+    if content.lacking:
+        flags |= FLAG_LACKING
     return Entry(
         type=EntryType.FILE,
         name=name,
@@ -86,7 +93,7 @@ def file_entry(name: bytes, content: Content, link_group: tuple[int, int] | None
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """An object without content: what it is, and when it was looked at."""
+    """An object without content: what it is, when it was looked at, and whether some attributes could not be read."""
 
     kind: EntryType
     status: os.stat_result
@@ -94,11 +101,15 @@ class Other:
     xattrs: tuple[Xattr, ...] | None
     target: bytes | None = None
     link_group: tuple[int, int] | None = None
+    lacking: bool = False
 
 
 def other_entry(name: bytes, other: Other) -> Entry:
     """Return the entry of a directory, link, FIFO or device."""
     status = other.status
+    flags = FLAG_YOUNG if is_young(status, other.started_ns) else 0
+    if other.lacking:
+        flags |= FLAG_LACKING
     device = None
     if other.kind in (EntryType.CHARACTER_DEVICE, EntryType.BLOCK_DEVICE):
         device = (os.major(status.st_rdev), os.minor(status.st_rdev))
@@ -112,7 +123,7 @@ def other_entry(name: bytes, other: Other) -> Entry:
         mtime=pack_time(status.st_mtime_ns),
         ctime=pack_time(status.st_ctime_ns),
         inode=status.st_ino,
-        flags=FLAG_YOUNG if is_young(status, other.started_ns) else 0,
+        flags=flags,
         xattrs=other.xattrs,
         target=other.target,
         link_group=other.link_group,

@@ -57,8 +57,7 @@ class Checkpoints:
             self._next = self._clock.monotonic() + self._seconds
 
     def _put(self, *, breaks_off: bool) -> None:
-        read = self._pulse.bytes_read
-        if read == self._read:
+        if self._pulse.bytes_read == self._read:
             return
         root = self._root()
         if root is None:
@@ -66,7 +65,8 @@ class Checkpoints:
             self._session.flush()
         else:
             self._session.checkpoint(root, breaks_off=breaks_off)
-        self._read = read
+        # What was read of the object at hand is in no entry yet.
+        self._read = self._pulse.read_before
 
 
 def _nothing() -> None:

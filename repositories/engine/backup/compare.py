@@ -14,6 +14,7 @@ from repositories.engine.ids import ChunkKind
 from repositories.engine.manifest.chunks import ChunkSource
 from repositories.engine.manifest.entries import (
     FLAG_CHANGED,
+    FLAG_LACKING,
     FLAG_YOUNG,
     Entry,
     EntryType,
@@ -23,6 +24,7 @@ from repositories.engine.manifest.entries import (
 from repositories.engine.manifest.streams import stream_parts
 
 _DISTRUSTED = FLAG_YOUNG | FLAG_CHANGED
+_INCOMPLETE = _DISTRUSTED | FLAG_LACKING
 
 
 class Comparison:
@@ -44,7 +46,7 @@ class Comparison:
             or entry.ctime != status.st_ctime_ns
             or entry.inode != status.st_ino
             or entry.type != kind
-            or entry.flags & _DISTRUSTED
+            or entry.flags & _INCOMPLETE
             or (kind is not EntryType.DIRECTORY and entry.size != status.st_size)
             or entry.link_group != group
         ):
@@ -57,7 +59,7 @@ class Comparison:
         """Return the parent's entry of a file whose content counts as the same under the source's options.
 
         Used where `exact` says no: the inode or ctime may differ if the source says so (metadata is taken anew then),
-        and so may the hard-link group.
+        so may the hard-link group, and attributes may have been unreadable.
         """
         entry = found[0]
         if (

@@ -72,7 +72,8 @@ class FileReader:
             os.close(descriptor)
         inline, stream = extents.finish()
         xattrs = store_xattrs(self._session, found)
-        return Content(before, extents.length, inline, stream, xattrs, started_ns, changed), failure
+        lacking = failure is not None
+        return Content(before, extents.length, inline, stream, xattrs, started_ns, changed, lacking), failure
 
     def _read_content(self, descriptor: int, before: os.stat_result, extents: ExtentCollector) -> None:
         size = before.st_size

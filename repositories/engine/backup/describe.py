@@ -5,7 +5,7 @@ Owns the decision between both, and the figures. Source errors become problems h
 
 import os
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -19,7 +19,7 @@ from repositories.engine.backup.problem_log import ProblemLog
 from repositories.engine.backup.pulse import Pulse
 from repositories.engine.backup.rereading import Rereading
 from repositories.engine.backup.session import BackupSession
-from repositories.engine.manifest.entries import Entry, EntryType, Xattr, encode, entry_type
+from repositories.engine.manifest.entries import FLAG_LACKING, Entry, EntryType, Xattr, encode, entry_type
 from repositories.engine.manifest.problems import ProblemKind, classify
 from repositories.engine.metadata.extended import object_in, read_xattrs
 from repositories.engine.source.files import unchanged_since
@@ -100,8 +100,8 @@ class Describer:
 
     def top(self, descriptor: int, status: os.stat_result) -> Entry:
         """Return the entry of the source's root directory."""
-        other = Other(EntryType.DIRECTORY, status, self._clock.now_ns(), self._xattrs(descriptor, b""))
-        return other_entry(b".", other)
+        xattrs, lacking = self._xattrs(descriptor, b"")
+        return other_entry(b".", Other(EntryType.DIRECTORY, status, self._clock.now_ns(), xattrs, lacking=lacking))
 
     def _file(
         self,
@@ -190,14 +190,15 @@ class Describer:
         if group is not None and self._goes_on and entry.type == EntryType.FILE:
             now = self._clock.now_ns()
             content = Content(status, entry.size, entry.extents, entry.stream, entry.xattrs, now, changed=False)
-            self._links.keep(content)
+            self._links.keep(replace(content, lacking=bool(entry.flags & FLAG_LACKING)))
 
     def _renewed(
         self, directory: Directory, name: bytes, status: os.stat_result, same: Entry | None, group: LinkGroup | None
     ) -> Entry:
         """Return an entry with the content of `same` (None: empty) and today's metadata."""
-        xattrs = self._xattrs(object_in(directory.descriptor, name), directory.join(name))
-        fresh = other_entry(name, Other(EntryType.FILE, status, self._clock.now_ns(), xattrs, None, group))
+        xattrs, lacking = self._xattrs(object_in(directory.descriptor, name), directory.join(name))
+        now = self._clock.now_ns()
+        fresh = other_entry(name, Other(EntryType.FILE, status, now, xattrs, None, group, lacking))
         if same is None:
             return fresh
         return msgspec.structs.replace(fresh, extents=same.extents, stream=same.stream)
@@ -206,14 +207,15 @@ class Describer:
         target = None
         if other.kind is EntryType.LINK:
             target = os.readlink(name, dir_fd=directory.descriptor)
-        xattrs = self._xattrs(object_in(directory.descriptor, name), directory.join(name))
+        xattrs, lacking = self._xattrs(object_in(directory.descriptor, name), directory.join(name))
         self._count(other.kind, 0, status, other.link_group, unchanged=False)
-        return encode(other_entry(name, Other(other.kind, status, other.started_ns, xattrs, target, other.link_group)))
+        return encode(other_entry(name, replace(other, xattrs=xattrs, target=target, lacking=lacking)))
 
-    def _xattrs(self, target: int | bytes, path: bytes) -> tuple[Xattr, ...] | None:
+    def _xattrs(self, target: int | bytes, path: bytes) -> tuple[tuple[Xattr, ...] | None, bool]:
+        """Return the attributes, and whether some could not be read."""
         found, failure = read_xattrs(target)
         self._attributes_failed(failure, path)
-        return store_xattrs(self._session, found)
+        return store_xattrs(self._session, found), failure is not None
 
     def _attributes_failed(self, failure: OSError | None, path: bytes) -> None:
         if failure is not None:

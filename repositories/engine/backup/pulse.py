@@ -15,7 +15,10 @@ _LARGE_READ = 65536
 
 
 class Pulse:
-    """Counts what happens and lets the hooks know several times a second."""
+    """Counts what happens and lets the hooks know several times a second.
+
+    `read_before` are the bytes that had been read when the object began that is being described.
+    """
 
     def __init__(self, hooks: Hooks) -> None:
         self._hooks = hooks
@@ -24,12 +27,14 @@ class Pulse:
         self._left = 0
         self.files = 0
         self.bytes_read = 0
+        self.read_before = 0
         self.bytes_stored = 0
         self.current = b""
         self.each_beat: Callable[[], None] = _nothing
 
     def entry(self) -> None:
-        """Called for each object. Raises OperationCancelledError."""
+        """Called before each object. Raises OperationCancelledError."""
+        self.read_before = self.bytes_read
         self._left -= 1
         if self._left < 0:
             self.beat()

@@ -60,6 +60,8 @@ FLAG_YOUNG: Final = 1
 """Its timestamps were too near to the reading to be trusted: the next backup reads it again."""
 FLAG_CHANGED: Final = 2
 """The content was still changing when it was read for the last time."""
+FLAG_LACKING: Final = 4
+"""Some of its extended attributes could not be read: the next backup tries again, and warns again."""
 
 
 class StreamRef(msgspec.Struct, array_like=True, frozen=True, gc=False):

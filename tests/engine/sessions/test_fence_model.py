@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+import pytest
+
 Packs: TypeAlias = frozenset[str]
 
 
@@ -45,10 +47,15 @@ class Medium:
 
 @dataclass(frozen=True)
 class Writer:
-    """A session that wants the contents of packs A and D, and has new content of its own."""
+    """A session that wants the contents of packs A and D, and has new content of its own.
+
+    With `checkpoint` it puts a checkpoint instead of a manifest, and goes no further: `looked` after the marks as a
+    commit does, `kept` with the fence that it began with.
+    """
 
     name: str
     quick: bool = False
+    checkpoint: str = ""
     step: int = 0
     fence: int = 0
     seen_fence: int = 0
@@ -111,6 +118,8 @@ def begin(medium: Medium, writer: Writer) -> tuple[Medium, Writer]:
 def commit(medium: Medium, writer: Writer) -> tuple[Medium, Writer]:
     """Steps 5 to 8: marks again, new fence and segment, manifest."""
     match writer.step:
+        case 5 if writer.checkpoint == "kept":
+            writer = replace(writer, step=7)
         case 5:
             writer = replace(writer, waiting=medium.marks)
         case 6:
@@ -124,6 +133,7 @@ def commit(medium: Medium, writer: Writer) -> tuple[Medium, Writer]:
             medium = replace(medium, segments=medium.segments | {again})
         case 8:
             medium = replace(medium, manifests=medium.manifests | {(writer.name, writer.fence, writer.referenced)})
+            writer = replace(writer, outcome="put" if writer.checkpoint else "")
     return medium, replace(writer, step=writer.step + 1)
 
 
@@ -257,3 +267,10 @@ def test_one_writer_and_two_prunes() -> None:
 def test_two_writers_and_one_prune() -> None:
     """The second begins at any moment, also in the middle of the prune."""
     assert explore((Writer("v", quick=True), Writer("w", quick=True), Prune(1))) > 5_000
+
+
+@pytest.mark.parametrize("checkpoint", ["looked", "kept"])
+def test_a_checkpoint_needs_no_look_afterwards(checkpoint: str) -> None:
+    """It follows the rule of manifests and may be void; one that counts has all its packs."""
+    assert explore((Writer("w", checkpoint=checkpoint), Prune(1), Prune(2))) > 1_000
+    assert explore((Writer("v", quick=True, checkpoint=checkpoint), Writer("w", quick=True), Prune(1))) > 3_000
