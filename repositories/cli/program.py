@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import typer
 
-from repositories.cli import check, create, info, list_backups, ls, show
+from repositories.cli import check, create, diff, dump, find, info, list_backups, ls, show
 from repositories.console.entry import new_program, run
 from repositories.console.verbs import add_verb
 
 NAME = "syncova-repo"
-VERBS = (create, info, list_backups, show, ls, check)
+VERBS = (create, info, list_backups, show, ls, find, diff, dump, check)
 
 
 def build() -> typer.Typer:

@@ -1,12 +1,15 @@
 """`syncova-repo show`: one backup with its figures and its problems."""
 
+import contextlib
 import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
 from repositories.cli.arguments import LOCATION_RULE, expect
+from repositories.cli.spooled import print_spooled
 from repositories.console import exits
 from repositories.console.options import RepositoryOptions
 from repositories.console.repository_access import open_here, split_location
@@ -46,15 +49,22 @@ def run(options: Options) -> int:
     (selector,) = expect(rest, ("BACKUP",))
     repository = open_here(location, options, terminal)
     backup = find_backup(repository, selector, options.source)
-    most = None if options.all_problems else PROBLEMS_SHOWN
-    found = itertools.islice(read_problems(repository.reader(), backup.root.problems), most)
-    problems = [problem_fields(problem) for problem in found]
-    _print(terminal, backup, problems)
-    terminal.document({"backup": backup_fields(backup), "problems": problems})
+    with repository.begin_read() if options.all_problems else contextlib.nullcontext():
+        most = None if options.all_problems else PROBLEMS_SHOWN
+        found = itertools.islice(read_problems(repository.reader(), backup.root.problems), most)
+        problems = map(problem_fields, found)
+        listed = 0 if backup.root.problems is None else backup.root.problems.count
+        if terminal.json:
+            tail = {"problem_count": listed}
+            print_spooled(terminal, {"backup": backup_fields(backup)}, "problems", problems, lambda: tail)
+        else:
+            _print(terminal, backup, problems)
+            if most is not None and listed > most:
+                terminal.line(f"  and {listed - most:,} more: --all-problems lists them")
     return exits.DONE
 
 
-def _print(terminal: Terminal, backup: "Backup", problems: list[dict[str, Any]]) -> None:
+def _print(terminal: Terminal, backup: "Backup", problems: Iterator[dict[str, Any]]) -> None:
     root = backup.root
     figures = root.statistics
     terminal.table(

@@ -119,7 +119,7 @@ def test_show_takes_any_unique_part_of_an_id(programs: Programs, tree: Path) -> 
     (backup,) = programs.repo("list", programs.repository, "--json").json["backups"]
     for selector in ("latest", backup["id"], backup["short_id"], backup["id"][-8:], backup["manifest_id"][:6]):
         document = programs.repo("show", programs.repository, selector, "--json").json
-        assert document == {"backup": backup, "problems": []}
+        assert document == {"backup": backup, "problems": [], "problem_count": 0}
     missing = programs.repo("show", programs.repository, "ffffffffffff", "--json")
     assert missing.json["error"]["code"] == "BACKUP_NOT_FOUND"
     assert missing.code == exits.FAILED
@@ -165,7 +165,8 @@ def test_ls_shows_one_directory_or_everything_below(programs: Programs, tree: Pa
     assert paths("below/file") == ["below/file"]
     (entry,) = programs.repo("ls", programs.repository, "latest", "--json").json["entries"]
     assert (entry["type"], entry["mode"], entry["uid"]) == ("directory", "0750", os.getuid())
-    assert programs.repo("ls", programs.repository, "latest").out.startswith("d0750 ")
+    assert programs.repo("ls", programs.repository, "latest").out == "below\n"
+    assert programs.repo("ls", programs.repository, "latest", "--long").out.startswith("drwxr-x--- ")
 
 
 @pytest.mark.parametrize("path", ["nothing", "below/nothing", "/etc", "../x", "below/file/x"])
@@ -183,7 +184,7 @@ def test_hostile_names_are_shown_harmlessly_and_kept_exactly(programs: Programs,
     assert backup.code == exits.DONE
     backup.assert_harmless()
     programs.back_up(tree, words=("--json",)).assert_harmless()
-    for words in (("list",), ("show", "latest"), ("ls", "latest"), ("ls", "latest", "-R"), ("info",)):
+    for words in (("list",), ("show", "latest"), ("ls", "latest"), ("ls", "latest", "-lR"), ("info",)):
         verb, *rest = words
         programs.repo(verb, programs.repository, *rest).assert_harmless()
         programs.repo(verb, programs.repository, *rest, "--json").assert_harmless()

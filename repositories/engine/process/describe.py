@@ -11,7 +11,7 @@ from typing import Any
 from repositories.engine.display import path_fields, show_text, time_field
 from repositories.engine.keys.slots import Slot, SlotRole
 from repositories.engine.manifest.backups import Backup, list_backups
-from repositories.engine.manifest.entries import Entry, EntryType, unpack_time
+from repositories.engine.manifest.entries import FLAG_CHANGED, Entry, EntryType, unpack_time
 from repositories.engine.manifest.problems import ProblemRecord, Severity
 from repositories.engine.repository import Repository
 
@@ -76,7 +76,10 @@ def backup_state(backup: Backup, hurt: frozenset[str] = frozenset()) -> str:
 
 
 def entry_fields(path: bytes, entry: Entry) -> dict[str, Any]:
-    """Return one object of a backup as `ls` tells it; times in ns since the epoch."""
+    """Return one object of a backup as `ls` tells it; times in ns since the epoch.
+
+    `changed`: it was changing while it was read. Names with one `hard_link` in one backup are one object.
+    """
     fields: dict[str, Any] = {
         **path_fields(path),
         "type": entry_type_name(entry),
@@ -91,6 +94,12 @@ def entry_fields(path: bytes, entry: Entry) -> dict[str, Any]:
         fields["target"] = target["path"]
         if "path_base64" in target:
             fields["target_base64"] = target["path_base64"]
+    if entry.link_group is not None:
+        fields["hard_link"] = f"{entry.link_group[0]}:{entry.link_group[1]}"
+    if entry.device is not None:
+        fields["device"] = f"{entry.device[0]}:{entry.device[1]}"
+    if entry.flags & FLAG_CHANGED:
+        fields["changed"] = True
     return fields
 
 

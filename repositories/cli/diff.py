@@ -1,0 +1,120 @@
+"""`syncova-repo diff`: what differs between two backups."""
+
+import dataclasses
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Argument, Option
+
+from repositories.cli.arguments import LOCATION_RULE, expect
+from repositories.cli.spooled import print_spooled
+from repositories.console import exits
+from repositories.console.options import RepositoryOptions
+from repositories.console.repository_access import open_here, split_location
+from repositories.console.terminal import Terminal, terminal_of
+from repositories.engine.display import show_bytes, show_path, show_text, show_time
+from repositories.engine.process.paths import inner_path
+
+if TYPE_CHECKING:
+    from repositories.engine.browse.difference import Change, Summary
+    from repositories.engine.manifest.backups import Backup
+
+NAME = "diff"
+HELP = (
+    "Show what differs between two backups, or at PATH of both: + added, - removed, M other content, type or target, "
+    "m (with --metadata) other mode, owner, time or attributes alone. The exit code is 0 whether they differ or not: "
+    f"1 is for failures. {LOCATION_RULE}"
+)
+EXAMPLES = (
+    "diff /mnt/backups/home 3fa2b1c0 latest",
+    "diff -r /mnt/backups/home 3fa2b1c0 latest documents --metadata --json",
+    "diff -r /mnt/backups/home 3fa2b1c0 latest --stat",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(RepositoryOptions):
+    """What `diff` takes."""
+
+    words: Annotated[tuple[str, ...], Argument(metavar="[LOCATION] BACKUP BACKUP [PATH]", hidden=True)] = ()
+    source: Annotated[str | None, Option("--source", metavar="NAME", help="Only backups of this source.")] = None
+    metadata: Annotated[bool, Option("--metadata", help="List what differs in its metadata alone, too.")] = False
+    stat: Annotated[bool, Option("--stat", help="Print figures only.")] = False
+
+
+def run(options: Options) -> int:
+    """Print the differences in the order of the backups."""
+    # Heavy; a wrong option should not wait for it.
+    from repositories.engine.browse.difference import Summary, differences
+    from repositories.engine.manifest.backups import find_backup
+
+    terminal = terminal_of(options)
+    location, rest = split_location(options.words, options, most=3)
+    first, second, path = expect(rest, ("BACKUP", "BACKUP", "PATH"), optional=1)
+    repository = open_here(location, options, terminal)
+    before, after = (find_backup(repository, each, options.source) for each in (first, second))
+    for mark, backup in (("-", before), ("+", after)):
+        told = f"backup {backup.short_id} of {show_text(backup.source_name)}, {show_time(backup.received_ns)}"
+        terminal.note(f"{mark} {told}")
+    summary = Summary()
+    with repository.begin_read():
+        inner = inner_path(os.fsencode(path), after.root.source.id)
+        changes = _counted(differences(repository.reader(), before, after, inner), summary)
+        shown = (change for change in changes if not options.stat and (options.metadata or not change.only_metadata))
+        _print(terminal, (before, after), shown, summary)
+    return exits.DONE
+
+
+def _counted(changes: "Iterator[Change]", summary: "Summary") -> "Iterator[Change]":
+    for change in changes:
+        summary.count(change)
+        yield change
+
+
+def _print(
+    terminal: Terminal, backups: "tuple[Backup, Backup]", changes: "Iterator[Change]", summary: "Summary"
+) -> None:
+    from repositories.engine.process.describe import backup_fields
+
+    if terminal.json:
+        head = {"before": backup_fields(backups[0]), "after": backup_fields(backups[1])}
+        tail = lambda: {"summary": dataclasses.asdict(summary)}  # noqa: E731  (asked for when all is counted)
+        print_spooled(terminal, head, "changes", map(_change_fields, changes), tail)
+        return
+    for change in changes:
+        terminal.line(_line(change))
+    counts = (
+        f"{summary.added:,} added, {summary.removed:,} removed, {summary.changed:,} changed",
+        f"{summary.metadata_only:,} in metadata alone",
+    )
+    sizes = f"{show_bytes(summary.added_bytes)} came, {show_bytes(summary.removed_bytes)} went"
+    terminal.line(f"{', '.join(counts)}; {sizes}")
+
+
+def _line(change: "Change") -> str:
+    sizes = " > ".join(f"{each.size:,}" for each in (change.before, change.after) if each is not None)
+    what = ",".join(change.aspects)
+    return f"{_mark(change)} {what:<14} {sizes:>14}  {show_path(change.path or b'.')}"
+
+
+def _mark(change: "Change") -> str:
+    if change.before is None:
+        return "+"
+    if change.after is None:
+        return "-"
+    return "m" if change.only_metadata else "M"
+
+
+def _change_fields(change: "Change") -> dict[str, Any]:
+    from repositories.engine.display import path_fields
+    from repositories.engine.process.describe import entry_fields
+
+    kind = {"+": "added", "-": "removed", "M": "changed", "m": "metadata"}[_mark(change)]
+    fields: dict[str, Any] = {"change": kind, **path_fields(change.path or b"."), "aspects": list(change.aspects)}
+    for name, entry in (("before", change.before), ("after", change.after)):
+        if entry is not None:
+            told = entry_fields(change.path, entry)
+            fields[name] = {key: value for key, value in told.items() if key not in ("path", "path_base64")}
+    return fields
