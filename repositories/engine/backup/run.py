@@ -17,15 +17,15 @@ from repositories.engine.backup.problem_log import ProblemLog
 from repositories.engine.backup.pulse import Pulse
 from repositories.engine.backup.rereading import Rereading
 from repositories.engine.backup.session import BackupSession
+from repositories.engine.backup.standing import look_again, refuse_sudden_emptiness
 from repositories.engine.backup.walk_rules import walk_rules
 from repositories.engine.display import show_count, show_path
 from repositories.engine.errors import SourceEmptyError, SourceError
 from repositories.engine.manifest.entry_writer import EntryWriter
 from repositories.engine.manifest.problems import ProblemKind
 from repositories.engine.manifest.root import MAX_HEADS, encode_root
-from repositories.engine.source.root import SourceRoot, open_root
-from repositories.engine.source.second_look import holds_something, require_standing
-from repositories.engine.source.walker import Walker, WalkRules
+from repositories.engine.source.root import open_root
+from repositories.engine.source.walker import Walker
 
 
 def back_up(session: BackupSession, source: SourceSpec, options: BackupOptions, hooks: Hooks) -> BackupResult:
@@ -49,10 +49,11 @@ def back_up(session: BackupSession, source: SourceSpec, options: BackupOptions, 
     with checkpoints.guarding():
         try:
             describer, described = _describe_all(task, lineage, walker, (problems, pulse, checkpoints))
-            _look_again(task, (root, rules), described, problems)
+            empty = described.pages is None
+            look_again((source, options), (root, rules), problems, empty=empty)
         finally:
             walker.close()
-        _refuse_sudden_emptiness(task, lineage, described)
+        refuse_sudden_emptiness((source, options), lineage, empty=empty)
         pulse.report("storing")
         return commit(task, lineage, (describer.figures, described), (problems, pulse))
 
