@@ -19,10 +19,7 @@ from repositories.engine.backup.rereading import Rereading
 from repositories.engine.backup.session import BackupSession
 from repositories.engine.backup.standing import look_again, refuse_sudden_emptiness
 from repositories.engine.backup.walk_rules import walk_rules
-from repositories.engine.display import show_count, show_path
-from repositories.engine.errors import SourceEmptyError, SourceError
 from repositories.engine.manifest.entry_writer import EntryWriter
-from repositories.engine.manifest.problems import ProblemKind
 from repositories.engine.manifest.root import MAX_HEADS, encode_root
 from repositories.engine.source.root import open_root
 from repositories.engine.source.walker import Walker
@@ -56,11 +53,6 @@ def back_up(session: BackupSession, source: SourceSpec, options: BackupOptions, 
         refuse_sudden_emptiness((source, options), lineage, empty=empty)
         pulse.report("storing")
         return commit(task, lineage, (describer.figures, described), (problems, pulse))
-
-
-def _unread_file(source: SourceSpec, problems: ProblemLog) -> str:
-    reasons = [problem.detail for problem in problems.first()] or ["it vanished"]
-    return f"source {show_path(source.path)}, a single file, could not be read: {reasons[0]}"
 
 
 def _describe_all(
@@ -103,38 +95,3 @@ def _write_entries(
             if raw is not None:
                 add(name, raw)
         pulse.bytes_stored = session.stored_bytes
-
-
-def _look_again(
-    task: BackupTask, walked: tuple[SourceRoot, WalkRules], described: Described, problems: ProblemLog
-) -> None:
-    """Things may vanish while a source is read, and are notes; the source may not (engine.md, section 3)."""
-    root, rules = walked
-    require_standing(root, ignore_inode=task.source.ignore_inode)
-    if root.only is not None:
-        if described.pages is None:
-            raise SourceError(_unread_file(task.source, problems), hint="check that the file exists and may be read")
-        return
-    vanished = problems.any_of(ProblemKind.VANISHED)
-    if described.pages is None and not vanished:
-        # It was empty when it was listed: only the parent can tell whether that is right.
-        return
-    emptied = described.pages is None or not holds_something(root, rules)
-    if emptied and not task.options.accept_new_root:
-        raise SourceEmptyError(
-            f"source {show_path(task.source.path)} was emptied while it was read: nothing of what it held is left",
-            hint="is its file system mounted? if that is meant to happen, accept the new root; else run it again",
-        )
-
-
-def _refuse_sudden_emptiness(task: BackupTask, lineage: Lineage, described: Described) -> None:
-    """A file system that is not mounted looks like an empty directory: never a green backup of nothing."""
-    parent = lineage.parent or lineage.previous
-    if described.pages is not None or task.options.accept_new_root or parent is None:
-        return
-    if parent.root.statistics.entries > 0:
-        raise SourceEmptyError(
-            f"source {show_path(task.source.path)} is empty, but held "
-            f"{show_count(parent.root.statistics.entries, 'entry')} in backup {parent.short_id}",
-            hint="is its file system mounted? if it is meant to be empty, accept the new root",
-        )
