@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from typer import Option
+from typer import Argument, Option
 
 from repositories.console.options import LongOptions
 
@@ -13,6 +13,15 @@ class Options(LongOptions):
     """What `backup` takes."""
 
     path: Annotated[tuple[str, ...], Option("--path", metavar="PATH", help="What to back up; repeatable.")] = ()
+    device: Annotated[
+        tuple[str, ...],
+        Option("--device", metavar="DEVICE", help="A block device to back up as one image; repeatable."),
+    ] = ()
+    stdin: Annotated[
+        str | None,
+        Option("--stdin", metavar="NAME", help="Back up as file NAME what COMMAND prints; fails if it does."),
+    ] = None
+    command: Annotated[tuple[str, ...], Argument(metavar="[-- COMMAND...]", hidden=True)] = ()
     source: Annotated[
         str | None, Option("--source", metavar="NAME", help="Name of the source. Default: <host name>:<absolute path>.")
     ] = None

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from agents.runtime.dry_run_report import forecast_fields, print_forecast
 from repositories.console import exits
 from repositories.console.engine_run import Outcome
 from repositories.console.failures import Failure
@@ -16,7 +17,13 @@ from repositories.console.terminal import Terminal
 from repositories.engine.display import path_fields, show_bytes, show_count, show_duration, show_text
 from repositories.engine.errors import SourceEmptyError
 from repositories.engine.ids import short_id
-from repositories.engine.process.protocol import ErrorInfo, ProblemInfo, SourceFigures, SourceFinished
+from repositories.engine.process.protocol import (
+    ErrorInfo,
+    ForecastFigures,
+    ProblemInfo,
+    SourceFigures,
+    SourceFinished,
+)
 from repositories.engine.process.requests import Request, SourceRequest
 
 SUCCEEDED, PARTIAL, FAILED = "succeeded", "partial_failure", "failed"
@@ -28,7 +35,8 @@ def report_backup(terminal: Terminal, request: Request, outcome: Outcome, second
     state = _state(outcome)
     failure = _failure(request, outcome) if state == FAILED else None
     document = _document(terminal, request, outcome, state, told=failure)
-    terminal.note(f"{state.replace('_', ' ')} after {show_duration(seconds)}")
+    end = "dry run: nothing was written," if request.dry_run else state.replace("_", " ")
+    terminal.note(f"{end} after {show_duration(seconds)}")
     if failure is not None:
         terminal.failure(failure, **document)
         return failure.exit_code
@@ -55,6 +63,7 @@ def _document(
         "run_id": request.run.id if request.run else None,
         "repository_id": outcome.repository_id,
         "state": state,
+        "dry_run": request.dry_run,
         "sources": [_source_fields(by_key[finished.source], finished) for finished in outcome.sources],
     }
 
@@ -65,23 +74,24 @@ def _source_fields(source: SourceRequest, finished: SourceFinished) -> dict[str,
         **path_fields(source.path),
         "state": _source_state(finished),
         "backup": None if finished.result is None else _figures(finished.result),
+        "forecast": None if finished.forecast is None else _forecast(finished.forecast),
         "error": None if finished.error is None else _error(source, finished.error),
     }
 
 
 def _source_state(finished: SourceFinished) -> str:
     """Return the state of one source in the words of the run's."""
-    if finished.result is None:
+    figures = finished.result or finished.forecast
+    if figures is None:
         return FAILED
-    return PARTIAL if finished.result.skipped else SUCCEEDED
+    return PARTIAL if figures.skipped else SUCCEEDED
 
 
 def _state(outcome: Outcome) -> str:
-    results = [finished.result for finished in outcome.sources if finished.result is not None]
-    if not results:
+    states = {_source_state(finished) for finished in outcome.sources}
+    if states <= {FAILED}:
         return FAILED
-    whole = len(results) == len(outcome.sources) and not any(result.skipped for result in results)
-    return SUCCEEDED if whole else PARTIAL
+    return SUCCEEDED if states == {SUCCEEDED} else PARTIAL
 
 
 def _failure(request: Request, outcome: Outcome) -> Failure:
@@ -98,6 +108,9 @@ def _print_source(terminal: Terminal, source: SourceRequest, finished: SourceFin
         terminal.warning(f"{show_text(name)} was not backed up: {show_text(finished.error.message)}")
         terminal.note(f"  {show_text(_hint(source, finished.error))}")
         return
+    if finished.forecast is not None:
+        print_forecast(terminal, name, finished.forecast)
+        _print_problems(terminal, finished.forecast)
     figures = finished.result
     if figures is None:
         return
@@ -110,7 +123,7 @@ def _print_source(terminal: Terminal, source: SourceRequest, finished: SourceFin
     _print_problems(terminal, figures)
 
 
-def _print_problems(terminal: Terminal, figures: SourceFigures) -> None:
+def _print_problems(terminal: Terminal, figures: SourceFigures | ForecastFigures) -> None:
     if figures.skipped or figures.warnings:
         terminal.line(f"  {figures.skipped:,} skipped, {show_count(figures.warnings, 'warning')}")
     for problem in figures.problems:
@@ -118,7 +131,8 @@ def _print_problems(terminal: Terminal, figures: SourceFigures) -> None:
             terminal.line(f"  {problem.severity}: {problem.path}: {show_text(problem.message or problem.code)}")
     told = sum(problem.severity != "note" for problem in figures.problems)
     if told < figures.skipped + figures.warnings:
-        terminal.line(f"  and {figures.skipped + figures.warnings - told:,} more: syncova-repo show --all-problems")
+        where = ": syncova-repo show --all-problems" if isinstance(figures, SourceFigures) else ""
+        terminal.line(f"  and {figures.skipped + figures.warnings - told:,} more{where}")
     for line in note_lines(figures.note_counts):
         terminal.line(f"  note: {line}")
 
@@ -141,6 +155,10 @@ def _figures(figures: SourceFigures) -> dict[str, Any]:
     }
 
 
+def _forecast(forecast: ForecastFigures) -> dict[str, Any]:
+    return {**forecast_fields(forecast), "problems": [_problem(problem) for problem in forecast.problems]}
+
+
 def _problem(problem: ProblemInfo) -> dict[str, Any]:
     fields: dict[str, Any] = msgspec.to_builtins(problem)
     if problem.path_base64 is None:
@@ -154,7 +172,7 @@ def _error(source: SourceRequest, error: ErrorInfo) -> dict[str, str]:
 
 def _hint(source: SourceRequest, error: ErrorInfo) -> str:
     """Return the next step; where the engine knows only what can be allowed, the option that allows it."""
-    if error.code != SourceEmptyError.code:
+    if error.code != SourceEmptyError.code or source.type != "filesystem":
         return error.hint
     if source.excludes and _holds_something(source.path):
         return "the exclude rules leave nothing of it: correct them, or give --accept-new-root if that is meant"

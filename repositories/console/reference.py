@@ -78,7 +78,9 @@ def _common(verbs: list[Any]) -> list[tuple[str, str]]:
 def _verb(path: str, verb: Any, common: list[tuple[str, str]]) -> Iterator[str]:
     arguments = [param.metavar or param.name.upper() for param in verb.params if param.param_type_name == "argument"]
     yield f"\n### {path}\n"
-    yield f"    {' '.join([path, *arguments, '[OPTIONS]'])}\n"
+    # What follows two dashes is no option any more: it stands last, and all else before it.
+    usage = sorted([*arguments, "[OPTIONS]"], key=lambda word: word.startswith("[--"))
+    yield f"    {' '.join([path, *usage])}\n"
     yield f"{' '.join((verb.help or '').split())}\n"
     own = [row for row in _options(verb) if row not in common]
     if own:
