@@ -12,6 +12,7 @@ from repositories.engine.errors import IntegrityError, ObjectMissingError, Retir
 from repositories.engine.format.config import parse_config
 from repositories.engine.format.kinds import DIRECTORIES, WRITTEN_TWICE, ObjectKind, names_of, object_id_of
 from repositories.engine.keys.slots import parse_slot
+from repositories.engine.objects.pairs import get_bounded
 from repositories.engine.repository import Repository
 
 _PARSED: dict[ObjectKind, Callable[[bytes], object]] = {ObjectKind.CONFIG: parse_config, ObjectKind.SLOT: parse_slot}
@@ -66,11 +67,11 @@ def _wrong_copies(repository: Repository, kind: ObjectKind, name: str) -> list[t
     seen: set[bytes] = set()
     for copy in names_of(kind, name):
         try:
-            data = repository.storage.get(copy)
+            data = get_bounded(repository.storage, kind, copy)
             _open(repository, kind, name, data)
         except RetiredKeyError:
             return []  # it does not count: as if it were not there
-        except (ObjectMissingError, IntegrityError) as error:
+        except (ObjectMissingError, IntegrityError, UnsupportedFormatError) as error:
             wrong.append((copy, error.message))
         else:
             seen.add(data)

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import blake3
 
 from repositories.engine.check.report import Beat, Findings
-from repositories.engine.errors import EngineError, IntegrityError, ObjectMissingError
-from repositories.engine.format.headers import parse_object_header
+from repositories.engine.errors import EngineError, IntegrityError, ObjectMissingError, UnsupportedFormatError
 from repositories.engine.format.kinds import ObjectKind, object_name
 from repositories.engine.packs.blocks import open_block, verify_chunks
 from repositories.engine.packs.directory import PackRecord
+from repositories.engine.packs.reader import parse_pack_header
 from repositories.engine.packs.table import table_ids
 from repositories.engine.repository import Repository
 from repositories.engine.sessions.presence import pack_sizes
@@ -94,7 +94,7 @@ def _read_pack(repository: Repository, pack: PackRecord) -> PackResult:
 def _read_once(repository: Repository, pack: PackRecord) -> PackResult:
     ids = ids_of(pack)
     try:
-        data = repository.storage.get(object_name(ObjectKind.PACK, pack.pack_id))
+        data = repository.storage.get(object_name(ObjectKind.PACK, pack.pack_id), 0, pack.length + 1)
     except ObjectMissingError:
         return PackResult(pack, 0, tuple(ids), _MISSING)
     bad, failure = _bad_chunks(repository, pack, data)
@@ -111,15 +111,18 @@ def ids_of(pack: PackRecord) -> list[bytes]:
 def _bad_chunks(repository: Repository, pack: PackRecord, data: bytes) -> tuple[list[bytes], str | None]:
     bad: list[bytes] = []
     failures: list[EngineError] = []
-    seal = repository.store.seal_of(parse_object_header(pack.header))
     view = memoryview(data)
+    try:
+        seal = repository.store.seal_of(parse_pack_header(pack.pack_id, pack.header))
+    except (IntegrityError, UnsupportedFormatError) as error:
+        return ids_of(pack), f"the index has another header for it: {error.message}"
     for number, record in enumerate(pack.blocks):
         try:
             block = open_block(seal, number, view[record.offset : record.offset + record.length])
             if block.table_bytes != record.table:
                 raise IntegrityError("a block holds other chunks than the index says")
             verify_chunks(block, repository.keyring)
-        except IntegrityError as error:
+        except (IntegrityError, UnsupportedFormatError) as error:
             bad.extend(table_ids(record.table))
             failures.append(error)
     if not failures:

@@ -4,6 +4,7 @@ Owns its fields and the feature rule: an unknown read feature refuses the reposi
 read-only. Its bytes are the associated data of every keyring, so a changed config opens nothing.
 """
 
+from repositories.engine.display import show_text
 from repositories.engine.errors import UnsupportedFormatError
 from repositories.engine.format.clear import unwrap_clear, wrap_clear
 from repositories.engine.format.kinds import ObjectKind
@@ -45,6 +46,7 @@ def unknown_write_features(read_features: tuple[str, ...], write_features: tuple
     unknown = sorted(set(read_features) - KNOWN_READ_FEATURES)
     if unknown:
         raise UnsupportedFormatError(
-            f"the repository needs {', '.join(unknown)} to be read, not known here", hint="use a newer Syncova"
+            f"the repository needs {show_text(', '.join(unknown))} to be read, not known here",
+            hint="use a newer Syncova",
         )
     return tuple(sorted(set(write_features) - KNOWN_WRITE_FEATURES))

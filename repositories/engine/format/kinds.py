@@ -6,6 +6,7 @@ Owns the numbers written into headers and the directory of each kind. Numbers ar
 import enum
 
 from repositories.engine.ids import OBJECT_ID_LENGTH
+from repositories.engine.limits import KIB, MAX_CLEAR_OBJECT, MAX_PACK, MAX_RECORD, MAX_SEGMENT
 
 COPIES = "copies/"
 RESERVE_NAME = "reserve"
@@ -71,6 +72,20 @@ WRITTEN_TWICE = frozenset(
         ObjectKind.INVENTORY,
     }
 )
+
+
+_CLEAR = frozenset({ObjectKind.CONFIG, ObjectKind.SLOT})
+_MOST_OF_RECORD = {ObjectKind.INDEX: MAX_SEGMENT}
+
+
+def most_bytes(kind: ObjectKind) -> int:
+    """Return how many bytes an object of a kind can have on the medium."""
+    if kind is ObjectKind.PACK:
+        return MAX_PACK
+    if kind in _CLEAR:
+        return MAX_CLEAR_OBJECT
+    record = _MOST_OF_RECORD.get(kind, MAX_RECORD)
+    return record + record // 8 + KIB  # padding adds at most an eighth
 
 
 def object_name(kind: ObjectKind, object_id: bytes, group: str = "") -> str:

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from repositories.engine.errors import BackupNotFoundError
+from repositories.engine.errors import BackupNotFoundError, IntegrityError
+from repositories.engine.format.kinds import ObjectKind, object_name
 from repositories.engine.ids import SHORT_ID_LENGTH, short_id
 from repositories.engine.manifest.chunks import ChunkSource
 from repositories.engine.manifest.entries import Entry
@@ -71,11 +72,17 @@ class Backup:
 
 def list_backups(repository: BackupStore) -> list[Backup]:
     """Return all backups, oldest first (by sequence, then receipt)."""
-    backups = [
-        Backup(stored.object_id, stored.received_ns, decode_root(stored.root)) for stored in repository.backups()
-    ]
+    backups = [_decoded(stored) for stored in repository.backups()]
     backups.sort(key=lambda backup: (backup.root.lineage.sequence, backup.received_ns, backup.manifest_id))
     return backups
+
+
+def _decoded(stored: AcceptedManifest) -> Backup:
+    try:
+        return Backup(stored.object_id, stored.received_ns, decode_root(stored.root))
+    except IntegrityError as error:
+        name = object_name(ObjectKind.MANIFEST, bytes.fromhex(stored.object_id))
+        raise IntegrityError(f"{name}: {error.message}", hint=error.hint) from error
 
 
 def find_backup(

@@ -14,7 +14,15 @@ from repositories.engine.errors import (
     RepositoryError,
     UnsupportedFormatError,
 )
-from repositories.engine.format.kinds import COPIES, DIRECTORIES, WRITTEN_TWICE, ObjectKind, names_of, object_id_of
+from repositories.engine.format.kinds import (
+    COPIES,
+    DIRECTORIES,
+    WRITTEN_TWICE,
+    ObjectKind,
+    most_bytes,
+    names_of,
+    object_id_of,
+)
 from repositories.engine.storage.base import Storage
 
 _T = TypeVar("_T")
@@ -42,7 +50,7 @@ def read_either(storage: Storage, kind: ObjectKind, name: str, parse: Callable[[
     failure: EngineError | None = None
     for each in names_of(kind, name):
         try:
-            return parse(storage.get(each))
+            return parse(get_bounded(storage, kind, each))
         except (ObjectMissingError, IntegrityError, UnsupportedFormatError) as error:
             if failure is None or isinstance(failure, ObjectMissingError):
                 failure = error
@@ -51,6 +59,18 @@ def read_either(storage: Storage, kind: ObjectKind, name: str, parse: Callable[[
     if isinstance(failure, IntegrityError) and name not in failure.message:
         raise type(failure)(f"{name}: {failure.message}", hint=failure.hint) from failure
     raise failure
+
+
+def get_bounded(storage: Storage, kind: ObjectKind, name: str) -> bytes:
+    """Return the bytes of an object that is no pack, at most as many as one of its kind can have.
+
+    Raises ObjectMissingError, IntegrityError.
+    """
+    limit = most_bytes(kind)
+    data = storage.get(name, 0, limit + 1)
+    if len(data) > limit:
+        raise IntegrityError(f"{name} is larger than any object of its kind", hint="run check")
+    return data
 
 
 def list_names(storage: Storage, kind: ObjectKind) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from repositories.engine.codec.frames import decode_frame
 from repositories.engine.codec.sealing import ObjectSeal
-from repositories.engine.errors import IntegrityError
+from repositories.engine.errors import IntegrityError, UnsupportedFormatError
 from repositories.engine.format.headers import (
     FOOTER_LENGTH,
     OBJECT_HEADER_LENGTH,
@@ -55,10 +55,15 @@ class PackReader:
             part = self._get(place.pack_id, place.record.offset, place.record.length)
             block = open_block(self._seal(place.pack_id, place.header), place.number, part)
             if block.table_bytes != place.record.table:
-                raise IntegrityError("a block holds other chunks than the index says", hint="run check")
+                raise IntegrityError("it holds other chunks than the index says", hint="run check")
             return block
 
-        return _twice(read)
+        try:
+            return _twice(read)
+        except (IntegrityError, UnsupportedFormatError) as error:
+            # What a newer version writes in another way it announces by a read feature: all else is damage.
+            name = object_name(ObjectKind.PACK, place.pack_id)
+            raise IntegrityError(f"block {place.number} of {name}: {error.message}", hint="run check") from error
 
     def read_directory(self, pack_id: bytes) -> tuple[bytes, DirectoryRecord]:
         """Return clear header and directory of a pack, found through its footer. Raises IntegrityError."""
@@ -89,7 +94,7 @@ class PackReader:
             if seal is not None and seal.header == header:
                 self._seals.move_to_end(pack_id)
                 return seal
-        parsed = _pack_header(pack_id, header)
+        parsed = parse_pack_header(pack_id, header)
         seal = self._store.seal_of(parsed)
         with self._lock:
             self._seals[pack_id] = seal
@@ -105,7 +110,8 @@ class PackReader:
         return data
 
 
-def _pack_header(pack_id: bytes, header: bytes) -> ObjectHeader:
+def parse_pack_header(pack_id: bytes, header: bytes) -> ObjectHeader:
+    """Return the header of this pack. Raises IntegrityError, UnsupportedFormatError."""
     parsed = parse_object_header(header)
     if parsed.kind is not ObjectKind.PACK or parsed.object_id != pack_id:
         raise IntegrityError("a pack has another object's header", hint="run check")

@@ -86,8 +86,9 @@ class LocalStorage(Storage):
         with self._errors(name):
             descriptor = os.open(self._full(validate_name(name)), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
             try:
-                wanted = os.fstat(descriptor).st_size - offset if length is None else length
-                return _read_range(descriptor, offset, max(wanted, 0))
+                # Never more than is there: the memory for what is asked is taken before it is read.
+                there = max(os.fstat(descriptor).st_size - offset, 0)
+                return _read_range(descriptor, offset, there if length is None else min(length, there))
             finally:
                 os.close(descriptor)
 
