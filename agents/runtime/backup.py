@@ -65,6 +65,7 @@ def _request(
         sources=sources,
         bandwidth_bytes_per_second=rate,
         strict=options.strict,
+        dry_run=options.dry_run,
         compression=options.compression,
         tags=options.tag,
         skip_paths=own_paths(location),

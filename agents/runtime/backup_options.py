@@ -59,4 +59,7 @@ class Options(LongOptions):
     accept_new_root: Annotated[
         bool, Option("--accept-new-root", help="Back it up although it is empty and was not the last time.")
     ] = False
+    dry_run: Annotated[
+        bool, Option("--dry-run", "-n", help="Tell what would be read and left out; write nothing, read no content.")
+    ] = False
     strict: Annotated[bool, Option("--strict", help="Count warnings as skipped: exit code 3.")] = False

@@ -121,4 +121,5 @@ def _tell_what_is_done(interrupted: Interrupted, request: Request, outcome: Outc
         interrupted.hint = "run it again to go on; what is there already is not written again"
     elif request.operation == "backup":
         done = sum(finished.status == "succeeded" for finished in outcome.sources)
-        interrupted.done = f"{done:,} of {show_count(len(request.sources), 'source')} backed up, and nothing half"
+        through = "looked at, nothing was written" if request.dry_run else "backed up, and nothing half"
+        interrupted.done = f"{done:,} of {show_count(len(request.sources), 'source')} {through}"

@@ -8,7 +8,7 @@ import os
 
 from repositories.engine.backup.options import SourceSpec
 from repositories.engine.backup.parent import Found
-from repositories.engine.backup.session import BackupSession
+from repositories.engine.backup.session import Presence
 from repositories.engine.errors import IntegrityError, ObjectMissingError
 from repositories.engine.ids import ChunkKind
 from repositories.engine.manifest.chunks import ChunkSource
@@ -30,8 +30,8 @@ _INCOMPLETE = _DISTRUSTED | FLAG_LACKING
 class Comparison:
     """Compares with the parent's entries under the options of one source."""
 
-    def __init__(self, session: BackupSession, reader: ChunkSource, source: SourceSpec) -> None:
-        self._session = session
+    def __init__(self, stored: Presence, reader: ChunkSource, source: SourceSpec) -> None:
+        self._stored = stored
         self._reader = reader
         self._any_inode = source.ignore_inode
         self._any_ctime = source.ignore_ctime
@@ -74,7 +74,7 @@ class Comparison:
         return entry if self._present(entry) else None
 
     def _present(self, entry: Entry) -> bool:
-        has = self._session.has
+        has = self._stored.has
         for extent in entry.extents or ():
             if isinstance(extent, bytes) and not has(ChunkKind.DATA, extent):
                 return False
@@ -85,6 +85,6 @@ class Comparison:
 
     def _stream_present(self, top: StreamRef) -> bool:
         try:
-            return all(self._session.has(kind, chunk) for kind, chunk in stream_parts(self._reader, top, content=True))
+            return all(self._stored.has(kind, chunk) for kind, chunk in stream_parts(self._reader, top, content=True))
         except (IntegrityError, ObjectMissingError):
             return False

@@ -67,6 +67,13 @@ class BackupRepository(BackupStore, Protocol):
         """Return a chunker of this repository's parameters, for one thread."""
 
 
+class Presence(Protocol):
+    """Knows which chunks are there."""
+
+    def has(self, kind: ChunkKind, chunk_id: bytes) -> bool:
+        """Return whether a chunk can be referred to."""
+
+
 class BackupSession(ChunkSink, Protocol):
     """Takes chunks and commits a root; any failed write poisons it, and later calls raise that failure."""
 

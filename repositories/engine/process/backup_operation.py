@@ -14,13 +14,13 @@ from repositories.engine.errors import BackupExistsError, BackupNotFoundError, C
 from repositories.engine.manifest.problems import Problem, Severity
 from repositories.engine.process.channel import Channel
 from repositories.engine.process.failures import error_info
-from repositories.engine.process.introduction import introduce_writer, uuid_of
+from repositories.engine.process.introduction import introduce, introduce_writer, uuid_of
 from repositories.engine.process.protocol import Log, ProblemInfo, SourceFigures, SourceFinished, SourceStarted
 from repositories.engine.process.reports import bucket_of, progress_event
 from repositories.engine.process.requests import Request, RunReference, SourceRequest
 from repositories.engine.progress import Progress as Report
 from repositories.engine.progress import ProgressGate
-from repositories.engine.repository import WriteOptions, WriteSession
+from repositories.engine.repository import Repository, WriteOptions, WriteSession
 from repositories.engine.throttle import Throttle
 
 FILE_SYSTEM = "filesystem"
@@ -35,6 +35,8 @@ def back_up_sources(request: Request, channel: Channel) -> dict[str, Any]:
     if run is None or not request.sources:
         raise ConfigurationError("a backup needs a run and at least one source", hint="this is a defect of the caller")
     _refuse_repeated(request.sources)
+    if request.dry_run:
+        return _look_at_sources(request, run, channel)
     bucket = bucket_of(request, channel)
     repository = introduce_writer(request, channel)
     done = 0
@@ -42,6 +44,12 @@ def back_up_sources(request: Request, channel: Channel) -> dict[str, Any]:
         _tell_absent(session, channel)
         for source in request.sources:
             done += _SourceRun(request, run, source, channel, bucket).execute(session)
+    return {"succeeded": done, "failed": len(request.sources) - done}
+
+
+def _look_at_sources(request: Request, run: RunReference, channel: Channel) -> dict[str, Any]:
+    repository = introduce(request, channel)
+    done = sum(_SourceRun(request, run, source, channel, None).rehearse(repository) for source in request.sources)
     return {"succeeded": done, "failed": len(request.sources) - done}
 
 
@@ -90,6 +98,21 @@ class _SourceRun:
             self._channel.send(SourceFinished(source=key, status="failed", error=error_info(error)))
             return False
         self._channel.send(SourceFinished(source=key, status="succeeded", result=figures_of(result)))
+        return True
+
+    def rehearse(self, repository: Repository) -> bool:
+        """Look what a backup would do; return whether it would commit."""
+        # Imported when needed, as all that few runs need.
+        from repositories.engine.process.dry_runs import forecast_of
+
+        key = self._source.key
+        self._channel.send(SourceStarted(source=key))
+        try:
+            forecast = forecast_of(repository, (self._spec(), self._options(), self._hooks()), _problem)
+        except _ENDS_ONE_SOURCE as error:
+            self._channel.send(SourceFinished(source=key, status="failed", error=error_info(error)))
+            return False
+        self._channel.send(SourceFinished(source=key, status="succeeded", forecast=forecast))
         return True
 
     def _back_up(self, session: WriteSession) -> BackupResult:

@@ -59,6 +59,41 @@ class SourceFigures(Struct, frozen=True, kw_only=True):
     sequence: int = 0
 
 
+class RuleFigures(Struct, frozen=True, kw_only=True):
+    """How many objects an exclude rule leaves out; `number` is its place in the request, from 1 on."""
+
+    number: int
+    rule: str
+    count: int
+
+
+class ForecastFigures(Struct, frozen=True, kw_only=True):
+    """What a backup would do with a source (a dry run); bytes and nanoseconds.
+
+    `gone` counts what the parent has and the backup would not have; null where that cannot be known.
+    """
+
+    parent_id: str | None = None
+    new_files: int = 0
+    changed_files: int = 0
+    unchanged_files: int = 0
+    reread_files: int = 0
+    directories: int = 0
+    links: int = 0
+    others: int = 0
+    logical_bytes: int = 0
+    bytes_to_read: int = 0
+    gone: int | None = None
+    rules: tuple[RuleFigures, ...] = ()
+    skipped: int = 0
+    warnings: int = 0
+    notes: int = 0
+    note_counts: dict[str, int] = {}
+    problems: tuple[ProblemInfo, ...] = ()
+    started_ns: int = 0
+    finished_ns: int = 0
+
+
 class ControllerInfo(Struct, frozen=True, kw_only=True):
     """A control plane that has written to this repository, as it stood when it was opened."""
 
@@ -105,12 +140,13 @@ class ConfirmWanted(_Event, frozen=True, kw_only=True, tag="confirm"):
 
 
 class SourceFinished(_Event, frozen=True, kw_only=True, tag="source_finished"):
-    """This source's end: `result` when it succeeded, else `error`."""
+    """This source's end: `result` when it succeeded (of a dry run: `forecast`), else `error`."""
 
     source: str
     status: Literal["succeeded", "failed"]
     result: SourceFigures | None = None
     error: ErrorInfo | None = None
+    forecast: ForecastFigures | None = None
 
 
 class Log(_Event, frozen=True, kw_only=True, tag="log"):
