@@ -11,7 +11,7 @@ from repositories.engine.keys.kdf import KdfParameters
 from repositories.engine.manifest.backups import list_backups, walk_entries
 from repositories.engine.manifest.entries import Entry
 from repositories.engine.repository import CreateOptions, Repository, WriteSession, create_repository
-from repositories.engine.restore import Overwrite, RestoreRequest, RestoreResult, restore
+from repositories.engine.restore import Deletion, Overwrite, RestorePlan, RestoreRequest, RestoreResult, plan, restore
 from repositories.engine.storage.base import Storage
 from repositories.engine.storage.local import LocalStorage
 from repositories.engine.storage.memory import MemoryStorage
@@ -83,10 +83,25 @@ def restore_latest(
     verify: bool = False,
     hooks: Hooks | None = None,
     keep_out: tuple[bytes, ...] = (),
+    deletion: Deletion | None = None,
 ) -> RestoreResult:
     """Restore the newest backup."""
-    request = RestoreRequest(os.fsencode(target), paths, overwrite, verify, keep_out)
+    request = RestoreRequest(os.fsencode(target), paths, overwrite, verify, keep_out, deletion)
     return restore(repository, list_backups(repository)[-1], request, hooks or Hooks())
+
+
+def plan_latest(
+    repository: Repository,
+    target: Path,
+    *,
+    paths: tuple[bytes, ...] = (),
+    overwrite: Overwrite = Overwrite.NEVER,
+    keep_out: tuple[bytes, ...] = (),
+    deletion: Deletion | None = None,
+) -> RestorePlan:
+    """Plan what `restore_latest` would do."""
+    request = RestoreRequest(os.fsencode(target), paths, overwrite, False, keep_out, deletion)
+    return plan(repository, list_backups(repository)[-1], request, Hooks())
 
 
 def entry_of(repository: Repository, path: bytes) -> Entry:

@@ -1,8 +1,9 @@
-"""Sets the attributes of restored objects: owner, extended attributes, times, then mode, ACLs.
+"""Sets the attributes of restored objects: owner, extended attributes, times, ACLs, then the mode.
 
 Owns that order: chown clears setuid and file capabilities, so it comes first; the mode takes away the mark of an
-unfinished object, so all but ACLs is set before it, and a restore killed in between knows the object as its own; an
-ACL's mask lives in the mode's group bits, so ACLs come last. None of these touches a modification time that is set.
+unfinished object, so it is set last, and a restore killed in between knows the object as its own. An ACL sets all of
+the mode but its special bits, and its mask is the mode's group bits, so that both agree whichever comes last. None of
+these touches a modification time that is set.
 What a target cannot take is reported by class and never stops anything.
 """
 
@@ -53,8 +54,8 @@ def apply_to_descriptor(descriptor: int, wanted: Attributes, report: ReportAttri
     _set_xattrs(descriptor, plain, report)
     times = (wanted.mtime_ns, wanted.mtime_ns)
     _attempt(lambda: os.utime(descriptor, ns=times), None, report)
-    _attempt(lambda: os.chmod(descriptor, _mode(wanted, report, owned=owned)), AttributeClass.MODE, report)
     _set_xattrs(descriptor, acls, report)
+    _attempt(lambda: os.chmod(descriptor, _mode(wanted, report, owned=owned)), AttributeClass.MODE, report)
     _require_time(os.fstat(descriptor), wanted, report)
 
 
@@ -73,10 +74,10 @@ def apply_to_special(directory: int, name: bytes, wanted: Attributes, report: Re
     if plain:
         _set_xattrs(object_in(directory, name), plain, report)
     _set_times_at(directory, name, wanted, report)
-    mode = _mode(wanted, report, owned=owned)
-    _attempt(lambda: chmod_unopened(directory, name, mode), AttributeClass.MODE, report)
     if acls:
         _set_xattrs(object_in(directory, name), acls, report)
+    mode = _mode(wanted, report, owned=owned)
+    _attempt(lambda: chmod_unopened(directory, name, mode), AttributeClass.MODE, report)
 
 
 def _owner(chown: Callable[[int, int], None], wanted: Attributes, report: ReportAttribute) -> bool:

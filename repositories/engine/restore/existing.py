@@ -59,11 +59,11 @@ class Policy:
 
     def _identical(self, directory: int, entry: Entry, status: os.stat_result) -> bool:
         if entry.type == EntryType.LINK:
-            return os.readlink(entry.name, dir_fd=directory) == entry.target
-        if entry.type in (EntryType.CHARACTER_DEVICE, EntryType.BLOCK_DEVICE):
-            return entry.device == (os.major(status.st_rdev), os.minor(status.st_rdev))
-        if entry.type == EntryType.FIFO:
-            return True
+            return self._same_link(directory, entry, status)
+        if entry.type != EntryType.FILE:
+            # Whoever writes to a FIFO or device changes its time.
+            device = (os.major(status.st_rdev), os.minor(status.st_rdev))
+            return same_rights(entry, status) and (entry.device is None or entry.device == device)
         if status.st_size != entry.size or not same_attributes(entry, status):
             return False
         if not self.compares:
@@ -73,11 +73,20 @@ class Policy:
         except PermissionError:
             return True  # its own mode closes it to us; all that can be compared is the same
 
+    def _same_link(self, directory: int, entry: Entry, status: os.stat_result) -> bool:
+        if os.readlink(entry.name, dir_fd=directory) != entry.target:
+            return False
+        # Not every file system keeps a link's time, so that a difference is no reason to call it another link.
+        return self._overwrite is Overwrite.NEVER or status.st_mtime_ns == entry.mtime_ns
+
 
 def same_attributes(entry: Entry, status: os.stat_result) -> bool:
     """Return whether mode and time are the entry's, and owners where we could set them."""
-    if status.st_mtime_ns != entry.mtime_ns:
-        return False
+    return status.st_mtime_ns == entry.mtime_ns and same_rights(entry, status)
+
+
+def same_rights(entry: Entry, status: os.stat_result) -> bool:
+    """Return whether the mode is the entry's, and owners where we could set them."""
     owned = (status.st_uid, status.st_gid) == (entry.uid, entry.gid)
     if not owned and os.geteuid() == 0:
         return False

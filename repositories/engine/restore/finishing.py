@@ -14,6 +14,7 @@ from repositories.engine.errors import IntegrityError, ObjectMissingError
 from repositories.engine.manifest.entries import Entry, EntryType, decode_entry
 from repositories.engine.manifest.order import join, split
 from repositories.engine.metadata.apply import apply_to_descriptor
+from repositories.engine.metadata.extended import ACL_PREFIX
 from repositories.engine.restore.chunks import AnyChunks
 from repositories.engine.restore.objects import ObjectMaker, Surroundings
 from repositories.engine.restore.pulse import RestorePulse
@@ -138,7 +139,7 @@ class SecondPass:
         if before is not None and not overwriting:
             os.chmod(descriptor, before)
             return
-        ours = is_unfinished(status) or path in self._makers.tally.unmarked
+        ours = is_unfinished(status) or _lacks_only_its_mode(status, entry) or path in self._makers.tally.unmarked
         if not stat.S_ISDIR(status.st_mode) or not (ours or overwriting):
             return
         try:
@@ -147,3 +148,11 @@ class SecondPass:
             self._makers.tally.damaged(path)
             return
         apply_to_descriptor(descriptor, attributes, self._makers.tally.warn)
+
+
+def _lacks_only_its_mode(status: os.stat_result, entry: Entry) -> bool:
+    """Return whether a kill left a directory between its ACL, which set all of its mode but the mark, and its mode."""
+    if not any(xattr.name.startswith(ACL_PREFIX) for xattr in entry.xattrs or ()):
+        return False
+    bits = stat.S_IRWXU | stat.S_IRWXG | stat.S_IRWXO
+    return stat.S_IMODE(status.st_mode) & ~stat.S_ISGID == stat.S_ISVTX | entry.mode & bits

@@ -47,5 +47,5 @@ class Ledger:
         counts = self._counts
         return DeletionResult(
             self._scope, counts["deleted"], counts["bytes"], counts["spared"], counts["failed"],
-            self._deleted, self._spared, self._failed, self.refused,
+            sorted(self._deleted), sorted(self._spared), sorted(self._failed), self.refused,
         )  # fmt: skip

@@ -101,8 +101,8 @@ class ObjectMaker:
         try:
             status = os.stat(entry.name, dir_fd=directory, follow_symlinks=False)
         except FileNotFoundError:
-            if around.ours:
-                finished(entry.name)
+            if around.ours and entry.type == EntryType.LINK:
+                finished(entry.name)  # what a kill leaves of it is finished by the next restore: its target is whole
             else:
                 # Nothing marks such an object as unfinished: it gets its name when it is whole.
                 with _temporary(directory, entry.name) as temporary:
