@@ -45,6 +45,11 @@ def _print(terminal: Terminal, facts: dict[str, Any]) -> None:
         role = key["role"].replace("_", " ")
         label = f" {key['label']}" if key["label"] not in ("", role) else ""
         terminal.line(f"key: {role}{label}, made {key['created_at']}")
+    for each in facts["unfinished"]:
+        terminal.line(
+            f"unfinished: {each['source']}, {show_count(each['entries'], 'entry')} until {each['time']}; "
+            "the next backup of this source goes on from there"
+        )
     for name in facts["damaged_manifests"]:
         terminal.warning(f"{name} is damaged in both copies: that backup is lost")
     if facts["damaged_keys"]:

@@ -94,7 +94,7 @@ def _take(event: Event, process: EngineProcess, request: Request, terminal: Term
         case Log(level="warning" | "error"):
             terminal.warning(event.message)
         case Log():
-            terminal.detail(event.message)
+            terminal.note(event.message)
         case Failed():
             raise ReportedFailureError(reported(event.error))
 
@@ -123,3 +123,4 @@ def _tell_what_is_done(interrupted: Interrupted, request: Request, outcome: Outc
         done = sum(finished.status == "succeeded" for finished in outcome.sources)
         through = "looked at, nothing was written" if request.dry_run else "backed up, and nothing half"
         interrupted.done = f"{done:,} of {show_count(len(request.sources), 'source')} {through}"
+        interrupted.hint = "run the command again: it goes on from what was read"

@@ -61,7 +61,9 @@ class Pulse:
     def check_cancelled(self) -> None:
         """Raise OperationCancelledError when the caller wants to stop."""
         if self._hooks.cancelled():
-            raise OperationCancelledError("the backup was cancelled", hint="nothing of it is visible; run it again")
+            raise OperationCancelledError(
+                "the backup was cancelled", hint="nothing of it is visible; run it again to go on"
+            )
 
     def report(self, phase: str) -> None:
         """Report progress now."""

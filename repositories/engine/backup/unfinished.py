@@ -4,7 +4,7 @@ Owns the choice. A checkpoint is a place to look and nothing else: no parent, no
 entries may be taken over is decided by the same comparison as for a parent's.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from repositories.engine.backup.options import SourceSpec
@@ -16,10 +16,12 @@ from repositories.engine.manifest.backups import AcceptedManifest
 from repositories.engine.manifest.chunks import ChunkSource
 from repositories.engine.manifest.entries import StreamRef
 from repositories.engine.manifest.entry_reader import last_key
-from repositories.engine.manifest.root import BackupRoot, decode_root
+from repositories.engine.manifest.root import BackupRoot
+from repositories.engine.manifest.unfinished import age_of, readable_tries, source_of
 
 Key = tuple[bytes, bytes]
-_MOST_TRIES = 4
+_MOST_TRIES = 32
+_MOST_PLACES = 4
 _MOST_OF_ONE = 3
 
 
@@ -41,8 +43,8 @@ class _Candidate:
 
 def unfinished_of(checkpoints: StoredCheckpoints, source: SourceSpec) -> list[tuple[AcceptedManifest, BackupRoot]]:
     """Return the checkpoints of this source that count, newest first."""
-    found = [(each, root) for each, root in _readable(checkpoints.counted) if _is_of(root, source)]
-    return sorted(found, key=lambda each: (each[1].lineage.sequence, each[0].received_ns), reverse=True)
+    found = [(each, root) for each, root in readable_tries(checkpoints.counted) if _is_of(root, source)]
+    return sorted(found, key=age_of, reverse=True)
 
 
 def choose_unfinished(
@@ -62,7 +64,7 @@ def choose_unfinished(
     chosen: list[Unfinished] = []
     done: set[str] = set()
     for candidate in _candidates(session, checkpoints, source, lineage):
-        if candidate.root.backup_id in done or len(chosen) == _MOST_TRIES:
+        if candidate.root.backup_id in done or len(done) == _MOST_TRIES:
             continue
         reached = _reached(reader, candidate, gave_up)
         if reached is None:
@@ -70,12 +72,13 @@ def choose_unfinished(
         done.add(candidate.root.backup_id)
         if not chosen or reached > chosen[-1].reached:
             chosen.append(Unfinished(candidate.received_ns, candidate.pages, reached))
-    return chosen
+    # The last one reaches furthest: it saves more than what lies between.
+    return chosen if len(chosen) <= _MOST_PLACES else chosen[: _MOST_PLACES - 1] + chosen[-1:]
 
 
 def void_of(checkpoints: StoredCheckpoints, source: SourceSpec, lineage: Lineage) -> int:
     """Return how many checkpoints would have been looked into, had no prune made them void."""
-    return sum(_is_of(root, source) and _is_newer(root, lineage) for _, root in _readable(checkpoints.void))
+    return sum(_is_of(root, source) and _is_newer(root, lineage) for _, root in readable_tries(checkpoints.void))
 
 
 def _candidates(
@@ -102,16 +105,8 @@ def _reached(reader: ChunkSource, candidate: _Candidate, gave_up: Callable[[int,
         return None
 
 
-def _readable(stored: Sequence[AcceptedManifest]) -> Iterator[tuple[AcceptedManifest, BackupRoot]]:
-    for each in stored:
-        try:
-            yield each, decode_root(each.root)
-        except IntegrityError:
-            continue
-
-
 def _is_of(root: BackupRoot, source: SourceSpec) -> bool:
-    return (root.source.name, root.source.type, root.source.id) == (source.name, source.type, source.path)
+    return source_of(root) == (source.name, source.type, source.path)
 
 
 def _is_newer(root: BackupRoot, lineage: Lineage) -> bool:

@@ -10,9 +10,11 @@ from typing import Any
 
 from repositories.engine.display import path_fields, show_text, time_field
 from repositories.engine.keys.slots import Slot, SlotRole
-from repositories.engine.manifest.backups import Backup, list_backups
+from repositories.engine.manifest.backups import AcceptedManifest, Backup, list_backups
 from repositories.engine.manifest.entries import FLAG_CHANGED, Entry, EntryType, unpack_time
 from repositories.engine.manifest.problems import ProblemRecord, Severity
+from repositories.engine.manifest.root import BackupRoot
+from repositories.engine.manifest.unfinished import newest_unfinished
 from repositories.engine.repository import Repository
 
 COMPLETE, PARTIAL, DAMAGED = "complete", "partial", "damaged"
@@ -147,11 +149,27 @@ def repository_fields(repository: Repository) -> dict[str, Any]:
         "backups": len(backups),
         "damaged_manifests": repository.damaged_manifests(),
         "sources": sorted({show_text(backup.source_name) for backup in backups}),
+        "unfinished": [
+            _unfinished_fields(stored, root)
+            for stored, root in newest_unfinished(repository.checkpoints().counted, backups)
+        ],
         "packs": counts["packs"],
         "pack_bytes": sizes["packs"],
         "objects": counts.total(),
         "bytes": sizes.total(),
         "free_bytes": repository.storage.free_space(),
+    }
+
+
+def _unfinished_fields(stored: AcceptedManifest, root: BackupRoot) -> dict[str, Any]:
+    """Return what is known of a backup that was broken off or still runs: its newest checkpoint."""
+    return {
+        "source": show_text(root.source.name),
+        **path_fields(root.source.id),
+        "time": time_field(stored.received_ns),
+        "started_at": time_field(root.started_ns),
+        "run_id": show_text(root.origin.run_id),
+        "entries": root.pages.count if root.pages is not None else 0,
     }
 
 

@@ -284,3 +284,15 @@ def test_problems_are_found_again(source: Path, repository: Repository, monkeypa
     assert (result.skipped, result.warnings) == (1, 2)
     again = back_up_tree(repository, source)
     assert (again.skipped, again.warnings, again.bytes_read) == (1, 2, 0), "nor by a backup with a parent"
+
+
+def test_many_short_tries_do_not_hide_a_long_one(source: Path, repository: Repository) -> None:
+    """Only a few places are looked into; the one that reaches furthest is among them."""
+    broken_off(repository, source, TOTAL)
+    for number in range(6, 0, -1):
+        for index in range(number):
+            name = f"f{index}" if index < 3 else f"d1/f{index - 3}"
+            (source / name).write_bytes(pattern(SIZE, 100 * number + index))
+        broken_off(repository, source, number * SIZE)
+    assert len(repository.checkpoints().counted) == 7
+    assert back_up_tree(repository, source).bytes_read == TOTAL - 2 * SIZE
