@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from repositories.engine.backup.checkpoints import Checkpoints
 from repositories.engine.backup.committing import BackupTask, Described, begin, commit, usable_in
 from repositories.engine.backup.content import is_zero
 from repositories.engine.backup.describe import Figures
@@ -52,6 +53,7 @@ class _Run:
     problems: ProblemLog
     pulse: Pulse
     name: bytes
+    checkpoints: Checkpoints
 
 
 def back_up_device(session: BackupSession, source: SourceSpec, options: BackupOptions, hooks: Hooks) -> BackupResult:
@@ -62,6 +64,7 @@ def back_up_device(session: BackupSession, source: SourceSpec, options: BackupOp
     """
     with ExitStack() as opened:
         run = _begin(session, source, (options, hooks), os.path.basename(source.path))
+        opened.enter_context(run.checkpoints.guarding())
         device = open_device(source.path)
         reader = opened.enter_context(DeviceReader(device, run.pulse.taken))
         _warn_if_mounted(run, device.number)
@@ -88,7 +91,7 @@ def back_up_command(
     output = CommandOutput(command, run.pulse.beat, run.pulse.taken)
     level: Literal["info", "warning"] = "warning"
     try:
-        with output:
+        with run.checkpoints.guarding(), output:
             content = _read(run, output)
             output.finish()
             level = "info"
@@ -120,7 +123,9 @@ def _begin(session: BackupSession, source: SourceSpec, order: tuple[BackupOption
     pulse = Pulse(hooks)
     pulse.current = name
     pulse.check_cancelled()
-    return _Run(task, lineage, ProblemLog(session, strict=options.strict), pulse, name)
+    # Without an entry to put there is no checkpoint; the chunks so far are kept all the same.
+    checkpoints = Checkpoints(session, hooks.clock, pulse, options.checkpoint_seconds)
+    return _Run(task, lineage, ProblemLog(session, strict=options.strict), pulse, name, checkpoints)
 
 
 def _warn_if_mounted(run: _Run, device: int) -> None:

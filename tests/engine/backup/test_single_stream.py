@@ -105,6 +105,17 @@ def test_a_failed_command_commits_nothing(repository: Repository, text: str) -> 
     assert told == ["warning sh: no space"]
 
 
+def test_what_a_broken_off_output_gave_is_not_stored_again(repository: Repository, tmp_path: Path) -> None:
+    """There is no checkpoint of half a file, but its chunks stay (2.15)."""
+    (tmp_path / "dump").write_bytes(os.urandom(20_000_000))
+    with pytest.raises(CommandFailedError):
+        back_up_output(repository, f"cat {tmp_path / 'dump'}; exit 1")
+    assert repository.checkpoints().counted == []
+    result = back_up_output(repository, f"cat {tmp_path / 'dump'}")
+    assert result.bytes_read == 20_000_000
+    assert result.bytes_stored < 10_000_000, "only what had been read and not been cut yet"
+
+
 def test_the_last_words_of_a_good_command_are_told_too(repository: Repository) -> None:
     told: list[str] = []
     back_up_output(repository, "echo x; echo '3 tables' >&2", told)
