@@ -54,6 +54,8 @@ class Archive:
         self._out = emit
         self._readers = readers
         self._skip_damaged = skip_damaged
+        self._owed = 0
+        self._part = b""
         self._first_names: dict[tuple[int, int], tuple[bytes, bytes]] = {}
 
     def add(self, path: bytes, entry: Entry) -> None:
@@ -84,7 +86,7 @@ class Archive:
             self._sparse(path, entry, plan) if sparse else self._member(path, entry, pax.FILE, entry.size)
         )
         content = self._looked_at(contents)
-        self._put(head)
+        self._begin(head, plan.size if sparse else entry.size)
         try:
             for line in contents.lines(plan) if sparse else ():
                 self._put(line)
@@ -113,7 +115,7 @@ class Archive:
         if kind != pax.DIRECTORY and self._linked(path, entry):
             return
         name = path if kind != pax.DIRECTORY else path + b"/" if path else b"./"
-        self._put(pax.header(self._member(name, entry, kind, 0)))
+        self._begin(pax.header(self._member(name, entry, kind, 0)))
         self._remember(path, entry)
 
     def _linked(self, path: bytes, entry: Entry) -> bool:
@@ -130,7 +132,7 @@ class Archive:
             mtime_ns=entry.mtime_ns,
             target=first[0],
         )
-        self._put(pax.header(head))
+        self._begin(pax.header(head))
         self.done.members += 1
         return True
 
@@ -165,13 +167,31 @@ class Archive:
         stand_in = (directory + b"/" if directory else b"") + b"GNUSparseFile.0/" + name
         return self._member(stand_in, entry, pax.FILE, plan.size, records)
 
+    def finish(self) -> None:
+        """Put out the end mark: the archive is whole."""
+        self._out(pax.END)
+
+    def break_off(self) -> None:
+        """End the archive so that no reader takes it for a whole one."""
+        self._out(pax.unfinished(self._owed))
+
+    def _begin(self, head: bytes, length: int = 0) -> None:
+        self._owed = len(head) + length + len(pax.padding(length))
+        self._put(head)
+
     def _put(self, data: Data) -> None:
-        self.done.written += len(data)
-        self._out(data)
+        """Put out whole blocks: wherever an interrupt comes, what lies behind it is read as blocks."""
+        if self._part:
+            data = self._part + bytes(data)
+        whole = len(data) - len(data) % pax.BLOCK
+        self._part = bytes(data[whole:])
+        if whole:
+            self._out(data if whole == len(data) else memoryview(data)[:whole])
+            self._owed -= whole
+            self.done.written += whole
 
     def _put_zeros(self, count: int) -> None:
-        self.done.written += count
-        emit_zeros(self._out, count)
+        emit_zeros(self._put, count)
 
 
 class _BrokenOffError(IntegrityError):

@@ -8,7 +8,6 @@ import contextlib
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
-from repositories.engine.browse import pax
 from repositories.engine.browse.archive import Archive, Dumped
 from repositories.engine.browse.contents import Contents, Emit, emit_zeros
 from repositories.engine.browse.depth_first import DepthFirst
@@ -72,9 +71,9 @@ def dump_archive(source: AnyChunks, backup: Backup, path: bytes, emit: Emit, *, 
             _fill(archive, (source, backup), path, entry, skip_damaged=skip_damaged)
         except BaseException:
             with contextlib.suppress(Exception):
-                emit(pax.unfinished())
+                archive.break_off()
             raise
-    emit(pax.END)
+        archive.finish()
     return archive.done
 
 

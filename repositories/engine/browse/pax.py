@@ -10,12 +10,14 @@ from typing import Final
 
 from repositories.engine.browse.acl_text import acl_text
 from repositories.engine.errors import IntegrityError
+from repositories.engine.limits import KIB
 
 BLOCK: Final = 512
 FILE, LINK, SYMLINK, CHARACTER_DEVICE, BLOCK_DEVICE, DIRECTORY, FIFO = b"0", b"1", b"2", b"3", b"4", b"5", b"6"
 END: Final = bytes(2 * BLOCK)
 _EXTENDED: Final = b"x"
 _NAME_FIELD: Final = 100
+_OWED_LITTLE: Final = 64 * KIB
 _OCTAL_8, _OCTAL_12 = 0o7777777, 0o77777777777
 _ACLS: Final = {
     b"system.posix_acl_access": b"SCHILY.acl.access",
@@ -54,13 +56,15 @@ def header(member: Member) -> bytes:
     return before + body + padding(len(body)) + block
 
 
-def unfinished() -> bytes:
-    """Return an extended header that announces more than will come.
+def unfinished(owed: int) -> bytes:
+    """Return what ends an archive so that no reader takes it for a whole one; without an end mark alone many would.
 
-    No reader can take an archive that ends here for a whole one: many accept it when the end mark alone is missing.
+    It is an extended header that announces more than comes. `owed` is what the last member still lacks, or, where an
+    interrupt came at a write, as much or less by whole blocks: whatever is then read as content, a header is left.
     """
     nothing = Member(kind=_EXTENDED, name=b"unfinished", mode=0, uid=0, gid=0, mtime_ns=0)
-    return _ustar(nothing, b"unfinished", _EXTENDED, 2 * BLOCK)
+    copies = owed // BLOCK + 2 if owed <= _OWED_LITTLE else 1
+    return _ustar(nothing, b"unfinished", _EXTENDED, 4 * _OWED_LITTLE) * copies
 
 
 def padding(length: int) -> bytes:
