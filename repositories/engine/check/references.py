@@ -3,8 +3,11 @@
 Owns the walk over all manifests, each page once however many backups share it, and which paths are hurt.
 """
 
-from dataclasses import dataclass
+from array import array
+from dataclasses import dataclass, field
 from typing import Final
+
+import msgspec
 
 from repositories.engine.check.report import Beat, HurtPaths
 from repositories.engine.errors import IntegrityError, ObjectMissingError
@@ -16,27 +19,30 @@ from repositories.engine.manifest.order import directory_key, join
 from repositories.engine.manifest.page_order import Key, check_count, check_first, check_list, key_of
 from repositories.engine.manifest.pages import PageRef, decode_leaf, decode_list
 from repositories.engine.manifest.root import BackupRoot
-from repositories.engine.manifest.streams import stream_parts
+from repositories.engine.manifest.streams import stream_claims, stream_parts
 from repositories.engine.reader import ChunkReader
 
 BadChunks = frozenset[bytes]
 _KEYS_KEPT: Final = 1024
+_WITHOUT_CONTENT: Final = (EntryType.DIRECTORY, EntryType.FIFO)
+_DEVICES: Final = (EntryType.CHARACTER_DEVICE, EntryType.BLOCK_DEVICE)
 
 
 class ReferenceCheck:
-    """Walks manifests. `bad` chunks count as missing. Pages that were found whole are not read again."""
+    """Walks manifests. `bad` chunks count as missing. Leaves that were found whole are not read again."""
 
     def __init__(self, reader: ChunkReader, bad: BadChunks, beat: Beat) -> None:
         self._reader = reader
         self._bad = bad
         self._beat = beat
-        self._good_pages: dict[bytes, _GoodPage] = {}
+        self._good_leaves: dict[bytes, _Leaf] = {}
+        self._lists: set[bytes] = set()
         self._good_chunks: dict[bytes, int] = {}
 
     @property
     def chunks(self) -> int:
         """How many different chunks were named and found."""
-        return len(self._good_chunks) + len(self._good_pages)
+        return len(self._good_chunks) + len(self._good_leaves) + len(self._lists)
 
     def check(self, root: BackupRoot) -> HurtPaths:
         """Return what of a backup cannot be restored. Raises IntegrityError for disorder in its pages."""
@@ -52,17 +58,13 @@ class ReferenceCheck:
     def _check_pages(self, top: StreamRef, hurt: HurtPaths) -> None:
         """Walk the pages, depth first; what is hurt is counted, what is out of order raises IntegrityError."""
         walk = _Walk(hurt)
-        stack: list[tuple[PageRef, int] | _Exit] = [(PageRef(top.id, top.count, top.length), top.level)]
+        stack = [(PageRef(top.id, top.count, top.length), top.level)]
         while stack:
-            item = stack.pop()
-            if isinstance(item, _Exit):
-                self._remember(item.page, item.level, item.first, walk, item.before)
-                continue
+            page, level = stack.pop()
             self._beat()
-            page, level = item
             walk.come_to(page)
-            known = self._good_pages.get(page.id)
-            if known is not None and known.level == level:
+            known = self._good_leaves.get(page.id)
+            if known is not None and level == 0:
                 walk.pass_over(page, known)
                 continue
             try:
@@ -73,32 +75,42 @@ class ReferenceCheck:
             if level > 0:
                 refs = decode_list(data, level)
                 check_list(page, refs, len(stack))
-                stack.append(_Exit(page, level, key_of(refs[0]), hurt.count))
+                self._lists.add(page.id)
                 stack.extend((ref, level - 1) for ref in reversed(refs))
             else:
                 self._check_leaf(page, data, walk)
 
     def _check_leaf(self, page: PageRef, data: bytes, walk: "_Walk") -> None:
-        before, seen = walk.hurt.count, 0
-        first: Key = (b"", b"")
+        before, leaf = walk.hurt.count, _Leaf()
         for directory, raws in decode_leaf(data):
             entries = [(decode_entry(raw), raw) for raw in raws]
-            if not seen:
-                first = directory_key(directory), entries[0][0].name
+            if not leaf.count:
+                leaf.first = directory_key(directory), entries[0][0].name
                 check_first(page, directory, entries[0][0])
-            walk.last = check_order(walk.last or (b"", b""), directory, entries, begun=walk.last is not None)
-            seen += len(entries)
-            for entry, _ in entries:
-                if not self._entry_whole(entry):
-                    walk.hurt.add(join(directory, entry.name))
-        check_count(page, seen)
-        self._remember(page, 0, first, walk, before)
+            walk.last = leaf.last = check_order(
+                walk.last or (b"", b""), directory, entries, begun=walk.last is not None
+            )
+            leaf.count += len(entries)
+            leaf.inside.append(hash(directory))
+            if hash(directory) not in walk.directories:
+                walk.hurt.add(directory, len(entries))
+                continue
+            self._check_entries(directory, entries, leaf, walk)
+        check_count(page, leaf.count)
+        # A page with long keys is read again for each backup: memory must not grow with what someone made up.
+        if walk.hurt.count == before and sum(map(len, leaf.first + leaf.last)) <= _KEYS_KEPT:
+            self._good_leaves[page.id] = leaf
 
-    def _remember(self, page: PageRef, level: int, first: Key, walk: "_Walk", before: int) -> None:
-        """Keep a page with nothing hurt below it, so that other backups that name it need not go down again."""
-        last = walk.last
-        if last is not None and walk.hurt.count == before and sum(map(len, first + last)) <= _KEYS_KEPT:
-            self._good_pages[page.id] = _GoodPage(level, page.count, first, last)
+    def _check_entries(
+        self, directory: bytes, entries: list[tuple[Entry, msgspec.Raw]], leaf: "_Leaf", walk: "_Walk"
+    ) -> None:
+        for entry, _ in entries:
+            path = join(directory, entry.name)
+            if entry.type == EntryType.DIRECTORY:
+                leaf.made.append(hash(path))
+                walk.directories.add(hash(path))
+            if not self._entry_whole(entry):
+                walk.hurt.add(path)
 
     def _page(self, page_id: bytes) -> bytes:
         if page_id in self._bad:
@@ -107,16 +119,20 @@ class ReferenceCheck:
 
     def _entry_whole(self, entry: Entry) -> bool:
         try:
-            return self._content_whole(entry) and all(map(self._xattr_whole, entry.xattrs or ()))
+            return self._object_whole(entry) and all(map(self._xattr_whole, entry.xattrs or ()))
         except (IntegrityError, ObjectMissingError):
             return False
 
+    def _object_whole(self, entry: Entry) -> bool:
+        if entry.type == EntryType.FILE:
+            return self._content_whole(entry)
+        if entry.type == EntryType.LINK:
+            return entry.target is not None
+        return entry.type in _WITHOUT_CONTENT or (entry.type in _DEVICES and entry.device is not None)
+
     def _content_whole(self, entry: Entry) -> bool:
-        if entry.type != EntryType.FILE:
-            return True
         if entry.stream is not None:
-            parts = stream_parts(self._reader, entry.stream, content=True)
-            return entry.stream.length == entry.size and all(self._length(*part) is not None for part in parts)
+            return entry.stream.length == entry.size and self._stream_whole(entry.stream)
         total = 0
         for extent in entry.extents or ():
             length = self._length(ChunkKind.DATA, extent) if isinstance(extent, bytes) else extent
@@ -124,6 +140,13 @@ class ReferenceCheck:
                 return False
             total += length
         return total == entry.size
+
+    def _stream_whole(self, top: StreamRef) -> bool:
+        for kind, chunk_id, claimed in stream_claims(self._reader, top, content=True):
+            length = self._length(kind, chunk_id)
+            if length is None or (kind is ChunkKind.DATA and length != claimed):
+                return False
+        return True
 
     def _xattr_whole(self, xattr: Xattr) -> bool:
         lengths = [self._length(ChunkKind.STREAM, chunk) for chunk in xattr.chunks or ()]
@@ -149,40 +172,42 @@ class ReferenceCheck:
         return place.length
 
 
-@dataclass(frozen=True, slots=True)
-class _GoodPage:
-    level: int
-    count: int
-    first: Key
-    last: Key
+@dataclass(slots=True)
+class _Leaf:
+    """What other backups need to know of a leaf with nothing hurt in it; directories are kept as the hashes of paths.
 
+    Python's hashes of bytes are keyed anew in each process: nobody can make two paths that collide.
+    """
 
-@dataclass(frozen=True, slots=True)
-class _Exit:
-    """The mark, on the stack, that all below a list is done; `before` is how much was hurt when it was entered."""
-
-    page: PageRef
-    level: int
-    first: Key
-    before: int
+    first: Key = (b"", b"")
+    last: Key = (b"", b"")
+    count: int = 0
+    inside: "array[int]" = field(default_factory=lambda: array("q"))
+    made: "array[int]" = field(default_factory=lambda: array("q"))
 
 
 class _Walk:
-    """How far the walk over one backup's pages came: the last key, read or claimed by a lost page."""
+    """How far the walk over one backup's pages came: the last key, read or claimed by a lost page, and directories."""
 
     def __init__(self, hurt: HurtPaths) -> None:
         self.hurt = hurt
         self.last: Key | None = None
+        self.directories = {hash(b"")}
 
     def come_to(self, page: PageRef) -> None:
         if page.directory is not None and self.last is not None and key_of(page) <= self.last:
             raise IntegrityError(f"manifest page {page.id.hex()} comes twice or out of order")
 
-    def pass_over(self, page: PageRef, known: _GoodPage) -> None:
-        check_count(page, known.count)
-        if page.directory is not None and key_of(page) != known.first:
+    def pass_over(self, page: PageRef, leaf: _Leaf) -> None:
+        check_count(page, leaf.count)
+        if page.directory is not None and key_of(page) != leaf.first:
             raise IntegrityError(f"manifest page {page.id.hex()} begins with another entry than its list says")
-        self.last = known.last
+        if self.last is not None and leaf.first <= self.last:
+            raise IntegrityError(f"manifest page {page.id.hex()} comes twice or out of order")
+        self.last = leaf.last
+        self.directories.update(leaf.made)
+        if not self.directories.issuperset(leaf.inside):
+            self.hurt.add(page.directory or b"", leaf.count)
 
     def lose(self, page: PageRef) -> None:
         self.hurt.add(join(page.directory or b"", page.name or b""), page.count)

@@ -138,11 +138,16 @@ def decode_entry(raw: bytes | memoryview | msgspec.Raw) -> Entry:
     except UNDECODABLE as error:
         raise IntegrityError(f"a manifest has {_described(raw)} that cannot be decoded: {error}") from error
     check_name(entry.name)
+    check_values(entry)
+    return entry
+
+
+def check_values(entry: Entry) -> None:
+    """Refuse an entry that its encoding allows and no system could ever have made; its name is not looked at."""
     if entry.target is not None and b"\0" in entry.target:
         raise IntegrityError(f"a manifest has a link {entry.name[:80]!r} with an impossible target")
     if entry.xattrs is not None:
         _check_xattrs(entry)
-    return entry
 
 
 def _described(raw: bytes | memoryview | msgspec.Raw) -> str:

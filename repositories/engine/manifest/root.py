@@ -5,9 +5,9 @@ and puts it; nothing here does.
 """
 
 from repositories.engine.errors import ConfigurationError, IntegrityError
-from repositories.engine.format.records import Record, decode, encode
+from repositories.engine.format.records import ObjectId, Record, decode, encode
 from repositories.engine.limits import MAX_ROOT
-from repositories.engine.manifest.entries import Entry, StreamRef
+from repositories.engine.manifest.entries import Entry, StreamRef, check_values
 from repositories.engine.manifest.problems import ProblemCount
 
 MAX_HEADS = 256
@@ -46,8 +46,8 @@ class LineageRecord(Record, frozen=True):
     chain: str
     mode: str
     parent: str | None = None
-    parent_manifest: bytes | None = None
-    heads: tuple[bytes, ...] = ()
+    parent_manifest: ObjectId | None = None
+    heads: tuple[ObjectId, ...] = ()
     keyring_generation: int = 0
 
 
@@ -107,4 +107,6 @@ def decode_root(data: bytes) -> BackupRoot:
     root = decode(data, BackupRoot)
     if root.lineage.sequence < 0 or (root.top_entry is not None and not root.top_entry.is_directory):
         raise IntegrityError(f"the root of backup {root.backup_id[:80]!r} has impossible values")
+    if root.top_entry is not None:
+        check_values(root.top_entry)
     return root

@@ -92,6 +92,11 @@ def stream_parts(source: ChunkSource, top: StreamRef, *, content: bool) -> Itera
 
     Each page is read once, however often lists name it. Raises IntegrityError as reading the stream would.
     """
+    return ((kind, chunk_id) for kind, chunk_id, _ in stream_claims(source, top, content=content))
+
+
+def stream_claims(source: ChunkSource, top: StreamRef, *, content: bool) -> Iterator[tuple[ChunkKind, bytes, int]]:
+    """Yield what `stream_parts` does, and of each chunk of content how long it is said to be; 0 for pages."""
     claims: dict[bytes, StreamRef] = {}
     stack = [top]
     while stack:
@@ -100,11 +105,11 @@ def stream_parts(source: ChunkSource, top: StreamRef, *, content: bool) -> Itera
             if claims[ref.id] != ref:
                 raise IntegrityError("two lists say different things of one page of a stream")
             continue
-        yield ChunkKind.STREAM, ref.id
+        yield ChunkKind.STREAM, ref.id, 0
         if ref.level > 0:
             _push(stack, _list(source, ref))
         elif content:
-            yield from ((ChunkKind.DATA, each.id) for each in _extents(source, ref) if each.id is not None)
+            yield from ((ChunkKind.DATA, each.id, each.length) for each in _extents(source, ref) if each.id is not None)
         else:
             _records(source, ref)
 
