@@ -35,7 +35,17 @@ def evil(programs: Programs, tmp_path: Path) -> Programs:
 
 @pytest.mark.parametrize(
     "words",
-    [("list",), ("show", "latest"), ("ls", "latest"), ("info",), ("check",), ("check", "--read-data")],
+    [
+        ("list",),
+        ("show", "latest"),
+        ("ls", "latest", "--long"),
+        ("find", "*"),
+        ("diff", "latest", "latest"),
+        ("dump", "latest", "--output", "/dev/null"),
+        ("info",),
+        ("check",),
+        ("check", "--read-data"),
+    ],
 )
 @pytest.mark.parametrize("form", [(), ("--json",)])
 def test_hostile_texts_are_shown_harmlessly(evil: Programs, words: tuple[str, ...], form: tuple[str, ...]) -> None:
@@ -44,7 +54,7 @@ def test_hostile_texts_are_shown_harmlessly(evil: Programs, words: tuple[str, ..
     assert ended.code == 0, ended.err
     ended.assert_harmless()
     told = ended.out
-    assert "evil" in told or verb in ("info", "check", "ls")
+    assert "evil" in told or verb in ("info", "check", "ls", "diff", "dump")
 
 
 @pytest.mark.parametrize("form", [(), ("--json",)])

@@ -212,10 +212,11 @@ def test_hostile_words_come_back_harmless(programs: Programs, selector: str) -> 
     programs.repo("list", programs.repository, "--source", selector).assert_harmless()
 
 
-@pytest.mark.parametrize("verb", ["list", "info", "show", "ls", "check"])
+@pytest.mark.parametrize("verb", ["list", "info", "show", "ls", "find", "diff", "dump", "check"])
 def test_no_repository_wrong_password_no_password(programs: Programs, tmp_path: Path, verb: str) -> None:
     """design.md 4: 10 no repository, 12 wrong password; a prompt never waits without a terminal."""
-    rest = ("latest",) if verb in ("show", "ls") else ()
+    rest = {"diff": ("latest", "latest"), "dump": ("latest", "--output", "x"), "check": ()}.get(verb, ("latest",))
+    rest = () if verb in ("list", "info") else rest
     nowhere = programs.repo(verb, tmp_path / "nowhere", *rest, "--json")
     assert (nowhere.code, nowhere.json["error"]["code"]) == (exits.NO_REPOSITORY, "REPOSITORY_NOT_FOUND")
     programs.password_file.write_bytes(b"wrong\n")

@@ -16,8 +16,8 @@ from repositories.engine.manifest.entries import Entry
 from repositories.engine.restore.chunks import AnyChunks, Piece, content_of, read_piece
 
 Data = bytes | memoryview
-Emit = Callable[[Data], None]
-"""Takes the next bytes of what is put out."""
+Emit = Callable[[Data], object]
+"""Takes the next bytes of what is put out; what it returns does not matter."""
 
 HELD: Final = 4 * MIB
 _AHEAD: Final = 4
