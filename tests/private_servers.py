@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from syncova_project.connection_urls import socket_database_url
-from syncova_project.embedded import accounts, postgres, running, servers
+from syncova_project.embedded import accounts, claiming, postgres, running, servers
 from syncova_project.embedded.layout import POSTGRES_SOCKET, SOCKET_PATH_LIMIT, Layout, prepare
 from syncova_project.embedded.leftovers import stop_leftovers
 from syncova_project.embedded.problems import DataDirectoryError
@@ -58,6 +58,8 @@ def session_directory(clone: Path = CLONE) -> Iterator[Path]:
         fcntl.flock(gate, fcntl.LOCK_EX)
         _remove_abandoned(place)
         directory = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=place))
+        # While it is empty: the session's servers lie in it beside other things.
+        claiming.claim(directory)
         if account.switched:
             os.chown(directory, 0, account.gid)
             directory.chmod(0o710)

@@ -58,10 +58,17 @@ def _add(
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     command.add_argument("--version", action="version", version=f"syncova {VERSION}")
-    command.add_argument("--data", type=Path, metavar="DIR", help="data directory (else SYNCOVA_DATA_DIR)")
+    command.add_argument("--data", type=_directory, metavar="DIR", help="data directory (else SYNCOVA_DATA_DIR)")
     command.add_argument("-q", "--quiet", action="store_true", help="print errors only")
     command.add_argument("-v", "--verbose", action="store_true", help="print every step")
     return command
+
+
+def _directory(text: str) -> Path:
+    if not text.startswith("/") or "\0" in text:
+        # An empty variable in a script would otherwise mean the present directory.
+        raise argparse.ArgumentTypeError(f"{text!r} is no absolute path: write it from / on")
+    return Path(text)
 
 
 def _port(text: str) -> int:

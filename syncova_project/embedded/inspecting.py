@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from syncova_project import env
-from syncova_project.embedded import leftovers, log_files, ownership, processes, responses
+from syncova_project.embedded import claiming, leftovers, log_files, ownership, processes, responses
 from syncova_project.embedded.console import Console
 from syncova_project.embedded.layout import Layout
 from syncova_project.embedded.problems import DataDirectoryError
@@ -20,8 +20,9 @@ _DOWN_SECONDS = 45.0
 
 def layout_of(arguments: argparse.Namespace) -> Layout:
     """Return the data directory that the command line or the settings name."""
-    data = None if arguments.data is None else Path(arguments.data).absolute()
-    return Layout(env.data_directory(env.load(data)).resolve())
+    if arguments.data is not None:
+        claiming.check_named(arguments.data)
+    return Layout(env.data_directory(env.load(arguments.data)).resolve())
 
 
 def down(arguments: argparse.Namespace, console: Console) -> int:
@@ -136,8 +137,12 @@ def _lines(found: dict[str, Any]) -> list[str]:
 
 
 def _line(member: dict[str, Any]) -> str:
-    restarts = f", started again {member['restarts']} times" if member["restarts"] else ""
+    restarts = f", started again {_times(member['restarts'])}" if member["restarts"] else ""
     last = f", last end: {member['last_exit']}" if member["last_exit"] else ""
     problem = f", {member['problem']}" if member["problem"] else ""
     line = f"  {member['name']:<9} {member['state']:<8} pid {member['pid']:<8} {member['user']}"
     return f"{line}{problem}{restarts}{last}"
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"

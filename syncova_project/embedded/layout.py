@@ -7,11 +7,11 @@ root and lets only the service user's group pass, so that no process but root's 
 import errno
 import os
 import shutil
-import stat
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from syncova_project.embedded import claiming
 from syncova_project.embedded.accounts import Account, closed_directory
 from syncova_project.embedded.problems import RESTORING, DataDirectoryError, SocketPathTooLongError
 
@@ -89,12 +89,9 @@ def prepare(layout: Layout, account: Account) -> None:
     Raises DataDirectoryError (someone else's, not writable, not reachable by the service user, too full for a first
     start) and SocketPathTooLongError.
     """
-    _check_socket_paths(layout)
     try:
+        check(layout, account)
         _make_root(layout.root, account)
-        _check_reachable(layout.root, account)
-        if not has_cluster(layout):
-            _check_space(layout.root)
         group = account.gid if account.switched else -1
         for directory in (layout.programs, layout.secrets):
             make_directory(directory, mode=0o750 if account.switched else 0o700, group=group)
@@ -107,6 +104,15 @@ def prepare(layout: Layout, account: Account) -> None:
         _hand_over(layout.postgres, account)
     except OSError as error:
         raise directory_error(layout.root, error) from error
+
+
+def check(layout: Layout, account: Account) -> None:
+    """Raise what `prepare` would raise of the directory as it stands; changes nothing. Raises OSError as well."""
+    _check_socket_paths(layout)
+    claiming.check(layout.root)
+    _check_reachable(layout.root, account)
+    if not has_cluster(layout):
+        _check_space(layout.root)
 
 
 def has_cluster(layout: Layout) -> bool:
@@ -178,20 +184,13 @@ def _hand_over(cluster: Path, account: Account) -> None:
 def _make_root(root: Path, account: Account) -> None:
     if root.is_symlink():
         root = root.resolve()
-    root.mkdir(mode=0o700, parents=True, exist_ok=True)
-    status = root.stat()
-    if not stat.S_ISDIR(status.st_mode):
-        raise DataDirectoryError(f"{root} is not a directory.", hint="Name another --data.")
-    if status.st_uid != os.geteuid():
-        raise DataDirectoryError(
-            f"{root} belongs to user id {status.st_uid}, not to you ({os.geteuid()}).",
-            hint="Run as its owner, or name a directory of your own with --data.",
-        )
+    claiming.claim(root)
     make_directory(root, mode=0o710 if account.switched else 0o700, group=account.gid if account.switched else -1)
 
 
 def _check_reachable(root: Path, account: Account) -> None:
-    closed = closed_directory(account, root.resolve())
+    # The directory itself gets its mode from `prepare`.
+    closed = closed_directory(account, root.resolve().parent)
     if closed is not None:
         raise DataDirectoryError(
             f"The servers run as {account.name}, which may not pass {closed} on the way to {root}.",
@@ -200,7 +199,8 @@ def _check_reachable(root: Path, account: Account) -> None:
 
 
 def _check_space(root: Path) -> None:
-    free = shutil.disk_usage(root).free
+    there = next(place for place in (root, *root.parents) if place.exists())
+    free = shutil.disk_usage(there).free
     if free < FREE_SPACE_NEEDED:
         raise DataDirectoryError(
             f"{root} has {free >> 20} MiB free; the servers need {FREE_SPACE_NEEDED >> 20} MiB.",

@@ -31,11 +31,13 @@ def bound(layout: Layout, longest: int = LONGEST) -> None:
 def chosen(layout: Layout, name: str | None) -> list[Path]:
     """Return the log of one process, or all; raises StackError naming those that exist."""
     logs = sorted(layout.logs.glob("*.log"))
+    if not logs:
+        raise StackError(f"There is no log in {layout.logs}: nothing was started there.", hint="Is --data right?")
     if name is None:
         return logs
     wanted = [log for log in logs if log.stem == name]
     if not wanted:
-        names = ", ".join(log.stem for log in logs) or "none yet"
+        names = ", ".join(log.stem for log in logs)
         raise StackError(f"There is no log of {name} in {layout.logs}.", hint=f"Logs: {names}.")
     return wanted
 

@@ -82,6 +82,12 @@ def has_live_owner(layout: Layout) -> bool:
     return False
 
 
+def refuse_live_owner(layout: Layout) -> None:
+    """Raise AlreadyRunningError when a live process owns the directory; changes nothing."""
+    if has_live_owner(layout):
+        raise _already_running(layout)
+
+
 def write_record(layout: Layout, record: OwnerRecord) -> None:
     """Put the record in place atomically."""
     keepsakes.write(_record_path(layout), json.dumps(asdict(record), indent=1))

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from syncova_project import clock, env
 from syncova_project.embedded import binding as bindings
+from syncova_project.embedded import claiming, leftovers, log_files, ownership, processes, settings_check
 from syncova_project.embedded import layout as layouts
-from syncova_project.embedded import leftovers, log_files, ownership, processes, settings_check
 from syncova_project.embedded.accounts import service_account
 from syncova_project.embedded.console import Console
 from syncova_project.embedded.first_start import ADMIN_PASSWORD
@@ -33,6 +33,10 @@ def up(arguments: argparse.Namespace, console: Console) -> int:
     options = options_of(arguments)
     bindings.check(options.binding)
     refuse_temporary(options.layout.root)
+    try:
+        _check(options)
+    except OSError as error:
+        raise layouts.directory_error(options.layout.root, error) from error
     if options.account.warning:
         console.warn(options.account.warning)
     if arguments.dry_run:
@@ -50,10 +54,20 @@ def up(arguments: argparse.Namespace, console: Console) -> int:
         raise layouts.directory_error(options.layout.root, error) from error
 
 
+def _check(options: StackOptions) -> None:
+    """Raise what would keep the start from coming up, as long as nothing is changed yet."""
+    ownership.refuse_live_owner(options.layout)
+    layouts.check(options.layout, options.account)
+    # What a killed starter left still listens there, and is stopped before the port is wanted.
+    if not processes.writers_of(options.layout.logs):
+        bindings.listen(options.binding).close()
+
+
 def options_of(arguments: argparse.Namespace) -> StackOptions:
     """Return what the command line and the settings ask for."""
-    data = None if arguments.data is None else Path(arguments.data).absolute()
-    environment = env.load(data)
+    if arguments.data is not None:
+        claiming.check_named(arguments.data)
+    environment = env.load(arguments.data)
     settings_check.check(environment)
     root = env.data_directory(environment)
     public = environment.variables.get("SYNCOVA_PUBLIC_URL") or environment.variables.get("SYNCOVA_PUBLIC_URL_FILE")
@@ -143,9 +157,6 @@ def _greet(options: StackOptions, url: str, *, is_first: bool, console: Console)
 
 
 def _detach(options: StackOptions, console: Console) -> int:
-    if ownership.has_live_owner(options.layout):
-        with ownership.owning(options.layout):
-            return 1
     is_first = not (options.layout.secrets / ADMIN_PASSWORD).exists()
     with ownership.owning(options.layout):
         # Here, where somebody reads it; the starter then finds nothing left to stop.

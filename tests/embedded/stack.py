@@ -38,8 +38,12 @@ class Bench:
 
     def run(self, *words: str) -> "subprocess.CompletedProcess[str]":
         """Run a command to its end."""
+        return self.run_argv(self.argv(*words))
+
+    def run_argv(self, argv: list[str], directory: Path = Path("/")) -> "subprocess.CompletedProcess[str]":
+        """Run any argv to its end in a directory, with this stack's variables."""
         return subprocess.run(
-            self.argv(*words), env=self.variables, cwd="/", capture_output=True, text=True, check=False, timeout=120
+            argv, env=self.variables, cwd=directory, capture_output=True, text=True, check=False, timeout=120
         )
 
     def status(self) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from syncova_project.embedded import accounts, layout
+from syncova_project.embedded import accounts, claiming, layout
 from syncova_project.embedded.problems import DataDirectoryError, ServiceUserError, SocketPathTooLongError
 from tests.private_servers import as_root
 
@@ -18,6 +18,7 @@ OTHER = accounts.Account("other", 54321, 54321, switched=True)
 def test_a_fresh_directory_is_private(tmp_path):
     layout.prepare(layout.Layout(tmp_path / "data"), OWN)
     modes = {path: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "data").rglob("*")}
+    assert modes.pop(tmp_path / "data" / claiming.STAMP) == 0o600
     assert set(modes.values()) == {0o700}
     assert stat.S_IMODE((tmp_path / "data").stat().st_mode) == 0o700
 
@@ -43,7 +44,7 @@ def test_a_file_in_its_place_is_refused(tmp_path):
 
 def test_a_link_in_place_of_a_directory_of_ours_is_refused(tmp_path):
     (tmp_path / "elsewhere").mkdir(mode=0o755)
-    (tmp_path / "data").mkdir()
+    claiming.claim(tmp_path / "data")
     (tmp_path / "data" / "run").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(DataDirectoryError, match="symbolic link"):
         layout.prepare(layout.Layout(tmp_path / "data"), OWN)
@@ -72,7 +73,7 @@ def test_too_little_space_is_named_before_anything_is_written(tmp_path, monkeypa
     monkeypatch.setattr("shutil.disk_usage", lambda path: usage)
     with pytest.raises(DataDirectoryError, match="10 MiB free"):
         layout.prepare(layout.Layout(tmp_path / "data"), OWN)
-    assert list((tmp_path / "data").iterdir()) == []
+    assert not (tmp_path / "data").exists()
 
 
 def test_an_installation_goes_on_with_little_space_and_says_so(tmp_path, monkeypatch):
