@@ -1,0 +1,110 @@
+"""Restores in place: which place that is, and when a backup has none."""
+
+import dataclasses
+import os
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from repositories.engine.errors import RestoreTargetError
+from repositories.engine.manifest.backups import Backup, list_backups
+from repositories.engine.repository import Repository
+from repositories.engine.restore import Deletion, Overwrite, in_place_target
+from tests.engine.repositories import back_up_tree, restore_latest
+from tests.engine.trees import assert_same, describe
+
+HOST = "testhost"
+
+
+def newest(repository: Repository) -> Backup:
+    return list_backups(repository)[-1]
+
+
+def target(repository: Repository) -> Path:
+    return Path(os.fsdecode(in_place_target(newest(repository), HOST)))
+
+
+def test_a_tree_comes_back_where_it_was(tmp_path: Path, repository: Repository) -> None:
+    tree = tmp_path / "tree"
+    (tree / "below").mkdir(parents=True)
+    (tree / "below" / "file").write_bytes(b"f")
+    (tree / "file").write_bytes(b"f")
+    back_up_tree(repository, tree)
+    before = describe(tree)
+    (tree / "below" / "file").unlink()
+    (tree / "below").rmdir()
+    (tree / "below").symlink_to("/etc")
+    (tree / "file").write_bytes(b"changed")
+    (tree / "new").mkdir()
+    result = restore_latest(
+        repository, target(repository), overwrite=Overwrite.IF_CHANGED, deletion=Deletion(), verify=True
+    )
+    assert (result.exit_code, result.verified_files) == (0, 2)
+    assert_same(before, describe(tree))
+
+
+def test_by_default_nothing_that_is_there_is_lost(tmp_path: Path, repository: Repository) -> None:
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    for name in ("gone", "changed"):
+        (tree / name).write_bytes(b"backed up")
+    back_up_tree(repository, tree)
+    (tree / "gone").unlink()
+    (tree / "changed").write_bytes(b"precious")
+    result = restore_latest(repository, target(repository))
+    assert (result.files, result.kept_paths) == (1, [b"changed"])
+    assert (tree / "changed").read_bytes() == b"precious"
+
+
+def test_a_place_that_is_gone_is_made(tmp_path: Path, repository: Repository) -> None:
+    tree = tmp_path / "home" / "tree"
+    tree.mkdir(parents=True)
+    (tree / "file").write_bytes(b"f")
+    back_up_tree(repository, tree)
+    before = describe(tree)
+    (tree / "file").unlink()
+    tree.rmdir()
+    tree.parent.rmdir()
+    restore_latest(repository, target(repository))
+    assert_same(before, describe(tree))
+
+
+def test_a_single_file_comes_back_into_its_directory(tmp_path: Path, repository: Repository) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "file").write_bytes(b"backed up")
+    (tmp_path / "link").symlink_to(home / "file")
+    for named in (home / "file", tmp_path / "link"):
+        back_up_tree(repository, named)
+        assert target(repository) == home
+        (home / "file").unlink()
+        (home / "neighbour").write_bytes(b"n")
+        home.chmod(0o750)
+        times = home.stat().st_mode
+        (tmp_path / "link").unlink(missing_ok=True)
+        (tmp_path / "link").symlink_to(home / "file")
+        restore_latest(repository, target(repository), overwrite=Overwrite.ALWAYS, deletion=Deletion())
+        assert (home / "file").read_bytes() == b"backed up"
+        assert (home / "neighbour").exists()
+        assert home.stat().st_mode == times
+    assert (tmp_path / "link").is_symlink()
+
+
+def test_another_host_and_what_is_no_place(tmp_path: Path, repository: Repository) -> None:
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "x").write_bytes(b"")
+    back_up_tree(repository, tmp_path / "tree")
+    backup = newest(repository)
+    for host in ("other", ""):
+        with pytest.raises(RestoreTargetError, match="made on testhost") as caught:
+            in_place_target(backup, host)
+        assert f"--target {tmp_path}/tree" in caught.value.hint
+    for changes in ({"type": "stdin", "id": b"stdin:dump"}, {"type": "device", "id": b"/dev/sda"}, {"id": b"relative"}):
+        source = msgspec.structs.replace(backup.root.source, **changes)
+        other = dataclasses.replace(backup, root=msgspec.structs.replace(backup.root, source=source))
+        with pytest.raises(RestoreTargetError, match="no place"):
+            in_place_target(other, HOST)
+    nameless = msgspec.structs.replace(backup.root.source, host="")
+    with pytest.raises(RestoreTargetError, match="unnamed"):
+        in_place_target(dataclasses.replace(backup, root=msgspec.structs.replace(backup.root, source=nameless)), "")
