@@ -52,6 +52,33 @@ def test_what_is_not_there_and_what_no_backup_keeps(programs: Programs, tmp_path
     assert (missing.json["excluded"], missing.json["exists"]) == (False, False)
 
 
+def test_every_other_reason_is_told(programs: Programs, tmp_path: Path) -> None:
+    """2.8: caches, other file systems, the repository; and where a rule of a file stands."""
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "CACHEDIR.TAG").write_text("Signature: 8a477f597d28d172789f06886806bc55\n")
+    rules = tmp_path / "rules"
+    rules.write_text("# first\n*.TMP\n")
+
+    def explain(path: str, *words: str | Path) -> tuple[str, dict[str, object]]:
+        call = ("explain", "--path", path, *words, tmp_path)
+        document: dict[str, object] = programs.agent(*call, "--json", secret=False).json
+        return programs.agent(*call, secret=False).out.rstrip("\n"), document
+
+    line, fields = explain("cache/x", "--exclude-caches")
+    assert line == "cache/x is left out: cache is tagged as a cache by its CACHEDIR.TAG"
+    assert (fields["state"], fields["reason"], fields["decided_at"]) == ("out", "cache_directory", {"path": "cache"})
+    line, fields = explain("cache", "--exclude-caches")
+    assert line.startswith("cache is backed up, but not what lies in it: cache is tagged")
+    assert (fields["state"], fields["contents"]) == ("in", "cache_directory")
+    line, fields = explain("x.tmp", "--exclude-file", rules, "--exclude-ignore-case")
+    assert line == f"x.tmp is left out: rule 1, *.TMP ({rules} line 2), matches x.tmp"
+    assert fields["rule_origin"] == {"file": str(rules), "line": 2}
+    line, fields = explain("repo/packs", "-r", programs.repository)
+    assert line == "repo/packs is left out: repo is the repository or Syncova's own data"
+    assert (fields["state"], fields["reason"]) == ("out", "own_data")
+    assert explain("repo")[1]["state"] == "in"
+
+
 def test_a_path_outside_is_named_as_it_was_typed(programs: Programs) -> None:
     ended = programs.agent("explain", "--path", "/etc/passwd", "/srv", secret=False)
     assert ended.err.splitlines()[0] == "error: /etc/passwd lies outside the source /srv"

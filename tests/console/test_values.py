@@ -86,6 +86,31 @@ def test_rules_of_the_command_line_come_after_those_of_files(tmp_path: Path) -> 
         exclude_rules((os.fsdecode(b"\xff"),), ())
 
 
+def test_exclude_files_are_read_as_git_reads_them(tmp_path: Path) -> None:
+    """Both kinds of line ends, a byte order mark, comments, escaped and other spaces at the end."""
+    file = tmp_path / "rules"
+    file.write_bytes(b"\xef\xbb\xbf*.a\r\n\r\n# no\r\n  \n\\#yes\nb\\ \nc \n a\rb\nlast")
+    assert [(rule.text, rule.line) for rule in exclude_rules((), (str(file),))] == [
+        ("*.a", 1), ("\\#yes", 5), ("b\\ ", 6), ("c ", 7), (" a\rb", 8), ("last", 9),
+    ]  # fmt: skip
+    assert exclude_rules((), (str(file),))[0].origin == f"{file} line 1"
+
+
+def test_a_rule_that_matches_nothing_is_named_by_file_and_line(tmp_path: Path) -> None:
+    file = tmp_path / "rules"
+    file.write_bytes(b"fine\n# comment\n[open\n")
+    with pytest.raises(CommandError, match=r"\[open \(.*rules line 3\) can match nothing: a \[ is not closed"):
+        exclude_rules((), (str(file),))
+    with pytest.raises(CommandError, match=r"\(--exclude\) can match nothing"):
+        exclude_rules(("x" * 5000,), ())
+
+
+def test_an_exclude_file_without_end_is_refused(tmp_path: Path) -> None:
+    for name, why in (("/dev/zero", "larger than"), (str(tmp_path), "cannot be read"), ("a\0b", "cannot be read")):
+        with pytest.raises(FileUnreadableError, match=why):
+            exclude_rules((), (name,))
+
+
 def ns(*parts: int) -> int:
     return int(dt.datetime(*parts, tzinfo=dt.UTC).timestamp()) * 10**9  # type: ignore[misc, arg-type]
 

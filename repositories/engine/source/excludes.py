@@ -16,6 +16,9 @@ from repositories.engine.source.malformed import MalformedRuleError
 from repositories.engine.source.patterns import Pattern, parse
 
 MAX_RULES = 100_000
+MAX_COMPILED = 1024 * 1024
+"""Characters of all rules that need an expression: compiling them takes some seconds at most."""
+
 _SHOWN = 80
 _LIKE_OTHERS = str.maketrans({"\u017f": "s", "\u0131": "i", "\u0130": "i"})
 """Letters that count as equal to an ASCII one without regard to case, but keep apart when made small."""
@@ -73,11 +76,19 @@ class ExcludeRules:
         self._ignoring_case = ignoring_case
         self._tables = _Tables()
         self._any = False
+        compiled = 0
         for number, text in enumerate(patterns, start=1):
             rule = self._compile(number, text)
-            if rule is not None:
-                self._any = True
-                self._file(rule)
+            if rule is None:
+                continue
+            self._any = True
+            self._file(rule)
+            compiled += len(text) if rule.regex is not None else 0
+            if compiled > MAX_COMPILED:
+                raise ConfigurationError(
+                    f"the exclude rules with wildcards have more than {MAX_COMPILED:,} characters (rule {number})",
+                    hint="name directories instead of what lies in them",
+                )
         self._newest_first = tuple(reversed(self._tables.others))
 
     def __bool__(self) -> bool:

@@ -80,8 +80,9 @@ class _Look:
             self._walker.close()
         if not self._wanted or self._found is not None:
             return self._met_itself()
-        if self._met and self._met[0][0] is not ProblemKind.VANISHED:
-            kind, at, detail = self._met[0]
+        # The last one: a cache's tag is looked at although what else lies there is not.
+        if self._met and self._met[-1][0] is not ProblemKind.VANISHED:
+            kind, at, detail = self._met[-1]
             if kind is ProblemKind.EXCLUDED:
                 number = int(detail)
                 return Verdict(kind, at, Explanation(at, self._rules.excludes.text(number), number, excluded=True))

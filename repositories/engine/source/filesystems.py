@@ -8,9 +8,10 @@ import re
 
 # fmt: off
 PSEUDO_TYPES = frozenset({
-    "autofs", "binfmt_misc", "bpf", "cgroup", "cgroup2", "configfs", "debugfs", "devpts", "devtmpfs", "efivarfs",
-    "functionfs", "fusectl", "gadgetfs", "hugetlbfs", "mqueue", "nfsd", "nsfs", "pipefs", "proc", "pstore", "resctrl",
-    "rpc_pipefs", "securityfs", "selinuxfs", "smackfs", "sockfs", "sysfs", "tracefs",
+    "autofs", "binder", "binfmt_misc", "bpf", "cgroup", "cgroup2", "configfs", "cpuset", "debugfs", "devpts",
+    "devtmpfs", "efivarfs", "functionfs", "fuse.gvfsd-fuse", "fuse.lxcfs", "fuse.portal", "fusectl", "gadgetfs",
+    "hugetlbfs", "mqueue", "nfsd", "nsfs", "pipefs", "proc", "pstore", "resctrl", "rpc_pipefs", "securityfs",
+    "selinuxfs", "smackfs", "sockfs", "sysfs", "tracefs", "usbfs", "xenfs",
 })
 # fmt: on
 _MOUNTINFO = "/proc/self/mountinfo"

@@ -47,6 +47,41 @@ def explain(root: bytes, path: bytes, rules: Sequence[str]) -> Explanation:
         (["*.tmp"], b"a.tmp\n", False, False),
         (["*.tmp"], b"dir\nname/a.tmp", False, True),
         (["*"], b"\xff\xfe", False, True),
+        (["a*"], b"a\xff", False, True),
+        (["?"], b"\xff", False, True),
+        (["[!a]"], b"\xff", False, True),
+        (["a ", "b\\ ", "c\\\\ "], b"a", False, True),
+        (["b\\ "], b"b ", False, True),
+        (["b\\ "], b"b", False, False),
+        (["c\\\\ "], b"c\\", False, True),
+        (["a\t"], b"a\t", False, True),
+        (["a /b"], b"a /b", False, True),
+        (["a\u00a0"], "a\u00a0".encode(), False, True),
+        (["!a", "a"], b"a", False, True),
+        (["!#a", "\\#a"], b"#a", False, True),
+        (["[[:alpha:]_]"], b"_", False, True),
+        (["[[:alpha:]]"], b"1", False, False),
+        (["[]a]"], b"]", False, True),
+        (["[!]a]"], b"b", False, True),
+        (["[!]a]"], b"]", False, False),
+        (["[\\]a]"], b"]", False, True),
+        (["[a\\-c]"], b"b", False, False),
+        (["[a\\-c]"], b"-", False, True),
+        (["[z-a]"], b"m", False, False),
+        (["[z-a]"], b"z", False, True),
+        (["a[/]b"], b"a/b", False, False),
+        (["a[!x]b"], b"a/b", False, False),
+        (["[\\^!]"], b"^", False, True),
+        (["[[:foo]"], b"f", False, True),
+        (["[&&--||~~]"], b"&", False, True),
+        (["***"], b"x/y", False, True),
+        (["a/***/b"], b"a/x/y/b", False, True),
+        (["a**b/c"], b"axb/c", False, True),
+        (["a**b/c"], b"a/b/c", False, False),
+        (["x/y", "!x/y/"], b"x/y", False, True),
+        (["x/y", "!x/y/"], b"x/y", True, False),
+        (["*.a", "!b.a", "*.a/"], b"b.a", True, True),
+        (["*.a", "!b.a", "*.a/"], b"b.a", False, False),
     ],
 )
 def test_rules(rules: list[str], path: bytes, directory: bool, excluded: bool) -> None:
@@ -76,10 +111,73 @@ def test_explain_names_the_rule_and_where_it_matched(tmp_path: Path) -> None:
             explain(root, outside, rules)
 
 
-@pytest.mark.parametrize("bad", ["!", "a\nb", "a\0b", "\\"])
-def test_bad_rules_are_named(bad: str) -> None:
-    with pytest.raises(ConfigurationError, match="rule 2"):
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "!",
+        "/",
+        "a\nb",
+        "a\0b",
+        "\\",
+        "a\\",
+        "[",
+        "[a",
+        "[]",
+        "a[!]",
+        "[[:foo:]]",
+        "[[:alpha:",
+        "//a",
+        "a//b",
+        "./a",
+        "a/..",
+        "a" * 4097,
+    ],
+)
+def test_rules_that_match_nothing_are_named(bad: str) -> None:
+    """A rule that was mistyped must not pass for one that works."""
+    with pytest.raises(ConfigurationError, match="rule 2 can match nothing") as caught:
         ExcludeRules(["fine", bad])
+    assert len(caught.value.message) < 250
+
+
+def test_rules_that_take_long_to_compile_are_bounded() -> None:
+    with pytest.raises(ConfigurationError, match="with wildcards have more than 1,048,576 characters"):
+        ExcludeRules(["*" + "ab" * 2040 + "*"] * 260)
+
+
+def test_the_number_of_rules_is_bounded() -> None:
+    assert ExcludeRules(["x"] * 100_000).excludes(b"x", is_directory=False)
+    with pytest.raises(ConfigurationError, match="more than 100,000"):
+        ExcludeRules(["x"] * 100_001)
+
+
+@pytest.mark.parametrize(
+    ("rule", "path", "excluded"),
+    [
+        ("*.TMP", b"a.tmp", True),
+        ("Cache", b"x/CACHE", True),
+        ("/a/B/c*", b"A/b/CD", True),
+        ("[A-C]", b"b", True),
+        ("[!A]", b"a", False),
+        ("[!A]", b"B", True),
+        ("[[:upper:]]", b"a", True),
+        ("\u00c9t\u00e9", "\u00e9T\u00c9".encode(), True),
+        ("*.\u0416", "x.\u0436".encode(), True),
+        ("*\u0416?", "x\u0436y".encode(), True),
+        ("K", "\u212a".encode(), True),
+        ("*K", "x\u212a".encode(), True),
+        ("\u212a", b"k", True),
+        ("is", "\u0131\u017f".encode(), True),
+        ("*is", "x\u0131\u017f".encode(), True),
+        ("[i]s", "\u0131\u017f".encode(), True),
+        ("a", b"\xc1", False),
+    ],
+)
+def test_case_can_be_ignored(rule: str, path: bytes, excluded: bool) -> None:
+    """The same with and without wildcards, whatever way a rule is looked up by; without the option nothing matches."""
+    assert ExcludeRules([rule], ignoring_case=True).excludes(path, is_directory=False) is excluded
+    if excluded and not rule.startswith("["):
+        assert not ExcludeRules([rule]).excludes(path, is_directory=False)
 
 
 def test_a_pathological_rule_cannot_hang_a_run() -> None:
@@ -90,38 +188,103 @@ def test_a_pathological_rule_cannot_hang_a_run() -> None:
     assert rules.excludes(b"a" * 200 + b"b", is_directory=False)
 
 
-piece = st.sampled_from(["a", "b", "*", "?", "a*", "**", "[ab]", "ab", "*a*b*", "*b*a", "a*b", "*[ab]*a", "*?b"])
-rule = st.tuples(
-    st.sampled_from(["", "!"]),
-    st.sampled_from(["", "/"]),
-    st.lists(piece, min_size=1, max_size=3),
-    st.sampled_from(["", "/"]),
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "*a" * 2000 + "*b",
+        "?" * 2000 + "*" + "?" * 2000,
+        "*[ab]" * 800 + "c",
+        "*[!x]" * 800 + "*b",
+        "*" + "[a/]" * 800 + "*c",
+        "**/a/" * 600 + "b",
+        "**/" + "a/" * 300 + "b/**/c",
+        "**/*a*/" * 500 + "b",
+        "x/" + "a**" * 800 + "/c",
+        "/" + "*/" * 1500 + "c",
+        "a/**/" * 700 + "*a*a*a*a*b",
+    ],
 )
+def test_nor_can_any_other_long_rule(rule: str) -> None:
+    """2.8: stars, classes, chains of any depth; names and paths as long as they can be (no end to it otherwise)."""
+    rules = ExcludeRules([rule])
+    for path in (b"a" * 1024, b"/".join([b"a"] * 2000), b"/".join([b"a" * 255] * 20), b"a/" * 30_000 + b"x"):
+        assert not rules.excludes(path, is_directory=False)
+        assert not rules.excludes(path, is_directory=True)
+
+
+def test_ten_thousand_rules_and_long_names() -> None:
+    """Of each kind of rule: looked up by name, by path, by ending, or tried one after the other."""
+    kinds = ["{0}", "/a/{0}", "*.{0}", "{0}*x", "!*{0}*{0}*y", "a/**/{0}"]
+    rules = ExcludeRules([kind.format(number) for number in range(1667) for kind in kinds])
+    for number in range(20):
+        assert not rules.excludes(b"%0255d" % number, is_directory=False)
+    assert rules.excludes(b"a/1666", is_directory=False)
+    assert rules.excludes(b"deep/name.1666", is_directory=False)
+    assert not rules.excludes(b"1.1666.1666y", is_directory=False)
+
+
+pieces = ["a", "b", "*", "?", "a*", "**", "ab", "*a*b*", "*b*a", "a*b", "*[ab]*a", "*?b", "***", "a**b"]
+sets = [
+    "[ab]",
+    "[!a]",
+    "[^b]",
+    "[a-b]",
+    "[]a]",
+    "[!]a]",
+    "[-a]",
+    "[a-]",
+    "[b-a]",
+    "[!-]",
+    "[a[]",
+    "[\\\\]",
+    "[\\]a]",
+    "[+--]",
+]
+classes = ["[[:alpha:]]", "[![:alpha:]]", "[[:punct:]]", "[[:alpha:]-]", "[a/b]", "[\\^!]", "[!^]", "[]-a]", "[[-]]"]
+escaped = ["\\a", "\\*", "\\!", "\\#a", "a ", "a\\ ", "-", "]", "^"]
+piece = st.one_of(*map(st.sampled_from, (pieces, sets, classes, escaped)))
+component = st.lists(piece, min_size=1, max_size=2).map("".join)
+rule = st.tuples(
+    st.sampled_from(["", "", "!"]),
+    st.sampled_from(["", "/", "**/"]),
+    st.lists(component, min_size=1, max_size=3),
+    st.sampled_from(["", "/", "/**", " ", "\\ "]),
+)
+NAMES = ["a", "b", "ab", "bba", "abab", "-", "]", "^", "!", "a b", "a ", "[a]", "\\", "a-b"]
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory that git looks after, with files of all names below directories of most."""
+    root = tmp_path_factory.mktemp("git")
+    subprocess.run(["git", "init", "-q", root], check=True)
+    (root / ".git" / "info").mkdir(exist_ok=True)
+    for one in NAMES[:8]:
+        for two in NAMES:
+            (root / one / two).mkdir(parents=True)
+            for name in ("a", "b", "ab"):
+                (root / one / two / name).touch()
+    for name in ("x", "xa", "xb", "-]", "#a", "top"):
+        (root / name).touch()
+    return root
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 @given(st.lists(rule, min_size=1, max_size=4))
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
-def test_the_dialect_is_gits_own(
-    tmp_path_factory: pytest.TempPathFactory, parts: list[tuple[str, str, list[str], str]]
-) -> None:
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+def test_the_dialect_is_gits_own(checkout: Path, parts: list[tuple[str, str, list[str], str]]) -> None:
     """Every path is in or out as git itself says."""
-    rules = [mark + start + "/".join(pieces) + end for mark, start, pieces, end in parts]
-    root = tmp_path_factory.mktemp("git")
-    subprocess.run(["git", "init", "-q", root], check=True)
-    (root / ".git" / "info").mkdir(exist_ok=True)
-    (root / ".git" / "info" / "exclude").write_text("\n".join(rules) + "\n")
-    paths = [f"{one}/{two}" for one in ("a", "b", "abab") for two in ("a", "bba", "ab")]
-    files = [f"{path}/{name}" for path in paths for name in ("a", "b")] + ["a/x", "x"]
-    for file in files:
-        (root / file).parent.mkdir(parents=True, exist_ok=True)
-        (root / file).write_bytes(b"")
-    every = sorted({*files, *paths, "a", "b", "abab"})
+    rules = [mark + start + "/".join(components) + end for mark, start, components, end in parts]
+    (checkout / ".git" / "info" / "exclude").write_text("\n".join(rules) + "\n")
+    every = {str(path.relative_to(checkout)): path.is_dir() for path in checkout.rglob("*") if ".git" not in path.parts}
     said = subprocess.run(
         ["git", "-c", "core.excludesFile=/dev/null", "check-ignore", "--no-index", "-z", "--stdin"],
-        cwd=root, input="\0".join(every).encode(), capture_output=True, check=False,
+        cwd=checkout, input="\0".join(every).encode(), capture_output=True, check=False,
     )  # fmt: skip
     ignored = {name.decode() for name in said.stdout.split(b"\0") if name}
-    ours = {path for path in every if explain(os.fsencode(root), path.encode(), rules).excluded}
+    compiled = ExcludeRules(rules)
+    ours = {
+        path for path, is_directory in every.items()
+        if compiled.explain(path.encode(), is_directory=is_directory).excluded
+    }  # fmt: skip
     assert ours == ignored, rules
-    shutil.rmtree(root)
