@@ -6,6 +6,7 @@ in the repository is never referred to: the object is read again, which heals.
 
 import os
 
+from repositories.engine.backup.begun import Begun
 from repositories.engine.backup.options import SourceSpec
 from repositories.engine.backup.parent import Found
 from repositories.engine.backup.session import Presence
@@ -13,6 +14,7 @@ from repositories.engine.errors import IntegrityError, ObjectMissingError
 from repositories.engine.ids import ChunkKind
 from repositories.engine.manifest.chunks import ChunkSource
 from repositories.engine.manifest.entries import (
+    FLAG_BEGUN,
     FLAG_CHANGED,
     FLAG_LACKING,
     FLAG_YOUNG,
@@ -21,9 +23,9 @@ from repositories.engine.manifest.entries import (
     StreamRef,
     pack_time,
 )
-from repositories.engine.manifest.streams import stream_parts
+from repositories.engine.manifest.streams import read_extents, stream_parts
 
-_DISTRUSTED = FLAG_YOUNG | FLAG_CHANGED
+_DISTRUSTED = FLAG_YOUNG | FLAG_CHANGED | FLAG_BEGUN
 _INCOMPLETE = _DISTRUSTED | FLAG_LACKING
 
 
@@ -72,6 +74,14 @@ class Comparison:
         ):
             return None
         return entry if self._present(entry) else None
+
+    def begun(self, found: Found | None) -> Begun | None:
+        """Return what an earlier try had read of a file that it did not finish, if all of it is present."""
+        entry = found[0] if found is not None else None
+        if entry is None or not entry.flags & FLAG_BEGUN or entry.stream is None:
+            return None
+        stream = entry.stream
+        return Begun(entry, lambda: read_extents(self._reader, stream)) if self._stream_present(stream) else None
 
     def _present(self, entry: Entry) -> bool:
         has = self._stored.has

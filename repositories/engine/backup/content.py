@@ -7,10 +7,12 @@ read is an OSError (the source's fault); a failed put is an EngineError (the rep
 import os
 from collections.abc import Callable
 
+from repositories.engine.backup.begun import WORTH_KEEPING, Begun, InHand
 from repositories.engine.backup.capture import Content, store_xattrs
 from repositories.engine.backup.extents import ExtentCollector
 from repositories.engine.backup.session import BackupSession, Cutter
 from repositories.engine.clock import Clock
+from repositories.engine.errors import IntegrityError, ObjectMissingError
 from repositories.engine.ids import ChunkKind
 from repositories.engine.metadata.extended import read_xattrs
 from repositories.engine.source.files import may_have_holes, open_regular, segments, unchanged_since
@@ -49,25 +51,35 @@ class FileReader:
         self._chunker = chunker
         self._clock = clock
         self._taken = taken
-        self._failure: OSError | None = None
+        self.in_hand: InHand | None = None
 
-    def read(self, directory: int, name: bytes) -> tuple[Content, OSError | None]:
-        """Return the content of a file and what its attributes would not tell. Raises OSError."""
+    def read(self, directory: int, name: bytes, begun: Begun | None = None) -> tuple[Content, OSError | None]:
+        """Return the content of a file and what its attributes would not tell. Raises OSError.
+
+        Goes on from what was `begun` if the file is still the same; `in_hand` is the file for that time.
+        """
         for left in reversed(range(TRIES)):
-            content, failure = self._try(directory, name)
+            content, failure = self._try(directory, name, begun)
+            begun = None
             if not content.changed or not left:
                 return content, failure
         raise AssertionError("unreachable: the last try returns")
 
-    def _try(self, directory: int, name: bytes) -> tuple[Content, OSError | None]:
+    def _try(self, directory: int, name: bytes, begun: Begun | None) -> tuple[Content, OSError | None]:
         started_ns = self._clock.now_ns()
         descriptor, before = open_regular(name, directory)
         try:
-            extents = ExtentCollector(self._session)
+            extents = self._known(begun, before)
+            self.in_hand = InHand(name, before, started_ns, extents) if before.st_size >= WORTH_KEEPING else None
             self._read_content(descriptor, before, extents)
+            self.in_hand = None
             found, failure = read_xattrs(descriptor)
             torn = extents.length != before.st_size and before.st_size > 0
             changed = torn or not unchanged_since(before, os.fstat(descriptor))
+        except OSError:
+            # Only what ends the backup leaves the file in hand, for the last checkpoint.
+            self.in_hand = None
+            raise
         finally:
             os.close(descriptor)
         inline, stream = extents.finish()
@@ -75,10 +87,23 @@ class FileReader:
         lacking = failure is not None
         return Content(before, extents.length, inline, stream, xattrs, started_ns, changed, lacking), failure
 
+    def _known(self, begun: Begun | None, before: os.stat_result) -> ExtentCollector:
+        """Return the collector of a file, with what is known of it; reading goes on behind that."""
+        extents = ExtentCollector(self._session)
+        if begun is not None and begun.is_of(before):
+            try:
+                extents.go_on_from(begun.content())
+            except (IntegrityError, ObjectMissingError):
+                return ExtentCollector(self._session)
+        return extents
+
     def _read_content(self, descriptor: int, before: os.stat_result, extents: ExtentCollector) -> None:
-        size = before.st_size
+        size, known = before.st_size, extents.length
         if may_have_holes(before):
             self._read_segments(descriptor, size, extents)
+        elif known:
+            os.lseek(descriptor, known, os.SEEK_SET)
+            self._read_stretch(descriptor, size - known, extents)
         elif 0 < size <= self._chunker.min_size:
             self._read_small(descriptor, size, extents)
         else:
@@ -94,7 +119,11 @@ class FileReader:
             self._store(data, extents)
 
     def _read_segments(self, descriptor: int, size: int, extents: ExtentCollector) -> None:
-        for start, end, is_data in segments(descriptor, size):
+        known = extents.length
+        for begin, end, is_data in segments(descriptor, size):
+            start = max(begin, known)
+            if start >= end:
+                continue
             if not is_data:
                 extents.add_hole(end - start)
                 continue

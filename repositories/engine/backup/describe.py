@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
+from repositories.engine.backup.begun import Begun
 from repositories.engine.backup.capture import Content, Other, file_entry, other_entry, store_xattrs
 from repositories.engine.backup.compare import Comparison
 from repositories.engine.backup.content import FileReader
@@ -120,7 +121,7 @@ class Describer:
                 return self._unchanged(directory, name, status, (same, group))
         if content is None:
             try:
-                content = self._read(directory, name)
+                content = self._read(directory, name, self._comparison.begun(found))
             except PermissionError:
                 if status.st_size:
                     raise
@@ -129,8 +130,8 @@ class Describer:
                 return encode(self._renewed(directory, name, status, None, group))
         return self._taken(name, content, status, group)
 
-    def _read(self, directory: Directory, name: bytes) -> Content:
-        content, failure = self._reader.read(directory.descriptor, name)
+    def _read(self, directory: Directory, name: bytes, begun: Begun | None = None) -> Content:
+        content, failure = self._reader.read(directory.descriptor, name, begun)
         if content.changed:
             self._problems.report(ProblemKind.STILL_CHANGING, directory.join(name), "changed in each of 3 tries")
         self._attributes_failed(failure, directory.join(name))

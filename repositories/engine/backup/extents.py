@@ -3,6 +3,8 @@
 Owns merging of holes and the limit of 32. One collector per file and try.
 """
 
+from collections.abc import Iterable
+
 from repositories.engine.manifest.chunks import ChunkSink
 from repositories.engine.manifest.entries import INLINE_EXTENTS, Extent, StreamRef
 from repositories.engine.manifest.streams import StreamWriter
@@ -28,6 +30,23 @@ class ExtentCollector:
         """Add zeros that are not stored; neighbours become one."""
         self._hole += length
         self.length += length
+
+    def go_on_from(self, known: Iterable[tuple[int, bytes | None]]) -> None:
+        """Begin with what is known already: pairs of length and chunk id, None for a hole."""
+        for length, chunk_id in known:
+            if chunk_id is None:
+                self.add_hole(length)
+            else:
+                self.add_chunk(chunk_id, length)
+
+    def snapshot(self) -> StreamRef | None:
+        """Put what there is so far as a stream, whatever its length, and go on; a hole that is open is left out."""
+        if self._stream is not None:
+            return self._stream.snapshot()
+        stream = StreamWriter(self._sink)
+        for extent in self._inline:
+            stream.add_extent(*extent)
+        return stream.finish()
 
     def finish(self) -> tuple[tuple[Extent, ...] | None, StreamRef | None]:
         """Return (inline extents, None) or (None, stream); both None for no content."""

@@ -71,7 +71,7 @@ def _describe_all(
     writer = EntryWriter(session)
 
     def root_so_far() -> bytes | None:
-        pages = writer.snapshot()
+        pages = writer.snapshot(None if reader.in_hand is None else reader.in_hand.entry())
         made = describer.figures, Described(top, pages)
         return None if pages is None else encode_root(root_of(task, lineage, made, (problems, pulse)))
 

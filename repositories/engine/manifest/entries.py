@@ -62,6 +62,8 @@ FLAG_CHANGED: Final = 2
 """The content was still changing when it was read for the last time."""
 FLAG_LACKING: Final = 4
 """Some of its extended attributes could not be read: the next backup tries again, and warns again."""
+FLAG_BEGUN: Final = 8
+"""In checkpoints only: the content is what had been read of the file when the checkpoint was put, always a stream."""
 
 
 class StreamRef(msgspec.Struct, array_like=True, frozen=True, gc=False):

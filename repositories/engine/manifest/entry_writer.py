@@ -65,14 +65,21 @@ class EntryWriter:
         if self._size >= PAGE_MIN and hits(self._sink.chunk_id(ChunkKind.PAGE, self._directory_key + b"\0\0" + name)):
             self._close_page()
 
-    def snapshot(self) -> StreamRef | None:
-        """Put what there is so far as pages of their own, and go on as if nothing had been asked; None for no entry."""
+    def snapshot(self, also: tuple[bytes, bytes] | None = None) -> StreamRef | None:
+        """Put what there is so far as pages of their own, and go on as if nothing had been asked; None for no entry.
+
+        `also` is the name of an entry of the open directory that would come next, and its encoding.
+        """
         tree = self._tree.copy()
-        groups = list(self._groups)
-        if self._entries and self._directory is not None:
-            groups.append(self._open_group(self._directory))
+        groups, count, first = list(self._groups), self._count, self._first
+        entries = list(self._entries)
+        if also is not None and self._directory is not None:
+            entries.append(msgspec.Raw(also[1]))
+            count, first = count + 1, first or (self._directory, also[0])
+        if entries and self._directory is not None:
+            groups.append(self._open_group(self._directory, entries))
         if groups:
-            tree.add_leaf(encode_leaf(groups), self._count, 0, self._first)
+            tree.add_leaf(encode_leaf(groups), count, 0, first)
         return tree.finish()
 
     def finish(self) -> StreamRef | None:
@@ -83,15 +90,15 @@ class EntryWriter:
     def _close_group(self) -> None:
         if not self._entries or self._directory is None:
             return
-        group = self._open_group(self._directory)
+        group = self._open_group(self._directory, self._entries)
         self._groups.append(group)
         self._size += len(group.suffix) + _GROUP_COST
         self._group_directory = self._directory
         self._entries = []
 
-    def _open_group(self, directory: bytes) -> Group:
+    def _open_group(self, directory: bytes, entries: list[msgspec.Raw]) -> Group:
         shared = shared_prefix(self._group_directory, directory) if self._groups else 0
-        return Group(shared, directory[shared:], self._entries)
+        return Group(shared, directory[shared:], entries)
 
     def _close_page(self) -> None:
         self._close_group()

@@ -57,6 +57,13 @@ class StreamWriter:
         """Add the next part of a file's content: a chunk, or a hole."""
         self.add(Extended(length, chunk_id), length=length, cut_hash=chunk_id)
 
+    def snapshot(self) -> StreamRef | None:
+        """Put what there is so far as a stream of its own, and go on as if nothing had been asked."""
+        tree = self._tree.copy()
+        if self._records:
+            tree.add_leaf(encode_records(self._records), len(self._records), self._length)
+        return tree.finish()
+
     def finish(self) -> StreamRef | None:
         """Put what is left; return the top, or None for an empty stream."""
         self._close()

@@ -220,7 +220,7 @@ def test_after_an_error_of_the_repository_no_checkpoint_is_put(source: Path) -> 
 
 
 def test_the_content_of_a_file_cut_in_the_middle_is_not_stored_twice(tmp_path: Path, repository: Repository) -> None:
-    """It is read again: only whole files are known. Its chunks are there, also without a periodic checkpoint."""
+    """It is not large enough to be kept in the checkpoint, so it is read again. Its chunks are there."""
     source = tmp_path / "source"
     source.mkdir()
     (source / "image").write_bytes(os.urandom(12_000_000))
