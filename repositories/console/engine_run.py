@@ -123,4 +123,5 @@ def _tell_what_is_done(interrupted: Interrupted, request: Request, outcome: Outc
         done = sum(finished.status == "succeeded" for finished in outcome.sources)
         through = "looked at, nothing was written" if request.dry_run else "backed up, and nothing half"
         interrupted.done = f"{done:,} of {show_count(len(request.sources), 'source')} {through}"
-        interrupted.hint = "run the command again: it goes on from what was read"
+        if not request.dry_run:
+            interrupted.hint = "run the command again: it goes on from what was read"

@@ -122,6 +122,7 @@ def _origin(task: BackupTask) -> OriginRecord:
         excludes=source.excludes if fits else (),
         one_file_system=source.one_file_system,
         program=_PROGRAM,
+        excludes_ignore_case=source.exclude_ignoring_case,
     )
 
 

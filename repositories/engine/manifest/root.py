@@ -27,7 +27,7 @@ class SourceRecord(Record, frozen=True):
 
 
 class OriginRecord(Record, frozen=True):
-    """Why and by whom: the run, its trigger, its planned time, the control plane's fence."""
+    """Why and by whom: the run, its trigger, its planned time, the control plane's fence; and by which rules."""
 
     run_id: str
     trigger: str
@@ -37,6 +37,7 @@ class OriginRecord(Record, frozen=True):
     excludes: tuple[str, ...] = ()
     one_file_system: bool = False
     program: str = ""
+    excludes_ignore_case: bool = False
 
 
 class LineageRecord(Record, frozen=True):

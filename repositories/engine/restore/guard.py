@@ -93,7 +93,7 @@ def guard_of(source: ChunkSource, backup: Backup, deletion: Deletion, keep_out: 
         skipped = frozenset(
             problem.path for problem in read_problems(source, root.problems) if problem.severity == Severity.SKIPPED
         )
-        rules = ExcludeRules(root.origin.excludes)
+        rules = ExcludeRules(root.origin.excludes, ignoring_case=root.origin.excludes_ignore_case)
     except (IntegrityError, ObjectMissingError, ConfigurationError):
         return "what the backup left out cannot be read"
     own = identities((*keep_out, *deletion.spare))
