@@ -7,7 +7,7 @@ from agents.runtime.backup_report import report_backup, report_broken_off
 from agents.runtime.backup_sources import sources_of
 from repositories.console.engine_run import Outcome, run_engine
 from repositories.console.failures import CommandError, ReportedFailureError
-from repositories.console.paths import exclude_rules
+from repositories.console.paths import exclude_rules, misplaced
 from repositories.console.progress_view import choose_view
 from repositories.console.repository_access import access, own_paths, split_location
 from repositories.console.terminal import Terminal, terminal_of
@@ -31,7 +31,10 @@ def run(options: Options) -> int:
     """Back up in an engine child; one failed source does not stop the others."""
     terminal = terminal_of(options)
     _check(options)
-    sources = sources_of(options, tuple(rule.text for rule in exclude_rules(options.exclude, options.exclude_file)))
+    rules = exclude_rules(options.exclude, options.exclude_file)
+    sources = sources_of(options, tuple(rule.text for rule in rules))
+    for sentence in misplaced(rules, [source.path for source in sources]):
+        terminal.warning(sentence)
     rate = None if options.bandwidth is None else parse_rate(options.bandwidth)
     location, _ = split_location((), options)
     view = choose_view(options.progress, terminal, clock.monotonic)

@@ -28,6 +28,8 @@ def print_forecast(terminal: Terminal, name: str, forecast: ForecastFigures) -> 
         terminal.line(f"  {show_count(forecast.gone, 'object')} of the last backup would not be in")
     for rule in forecast.rules:
         terminal.line(f"  left out by rule {rule.number}, {show_text(rule.rule)}: {rule.count:,}")
+    if forecast.idle_rules:
+        terminal.line(f"  {show_count(forecast.idle_rules, 'rule')} left nothing out")
 
 
 def forecast_fields(forecast: ForecastFigures) -> dict[str, Any]:

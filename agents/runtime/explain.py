@@ -10,7 +10,7 @@ from typer import Argument, Option
 from repositories.console import exits
 from repositories.console.failures import CommandError
 from repositories.console.options import OutputOptions
-from repositories.console.paths import GivenRule, absolute, exclude_rules
+from repositories.console.paths import GivenRule, absolute, exclude_rules, misplaced
 from repositories.console.repository_access import VARIABLE, own_data, own_paths, resolve
 from repositories.console.terminal import terminal_of
 from repositories.engine.display import path_fields, show_path, show_text
@@ -80,6 +80,8 @@ def run(options: Options) -> int:
     root = absolute(options.words[0], "ROOT")
     path = os.fsencode(options.path)
     rules = exclude_rules(options.exclude, options.exclude_file)
+    for sentence in misplaced(rules, [root]):
+        terminal.warning(sentence)
     verdict = explain(root, path, _walk_rules(options, rules))
     terminal.line(f"{show_path(path)} {_sentence(verdict, rules)}")
     terminal.document({**path_fields(path), **_fields(verdict, rules)})

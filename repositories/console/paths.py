@@ -1,7 +1,7 @@
 """Paths and lists as people type them, as the values that the engine works with. Owns the conversion alone."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from repositories.console.failures import CommandError, FileUnreadableError
@@ -56,6 +56,19 @@ def exclude_rules(given: tuple[str, ...], files: tuple[str, ...]) -> tuple[Given
     for rule in rules:
         _check(rule)
     return tuple(rules)
+
+
+def misplaced(rules: Iterable[GivenRule], roots: Iterable[bytes]) -> Iterator[str]:
+    """Yield a sentence for each rule that names a source's own path, which lies nowhere below that source."""
+    sources = [os.fsdecode(root) for root in roots if root != b"/"]
+    for rule in rules:
+        body = rule.text.removeprefix("!")
+        for root in sources:
+            if body.startswith(root + "/") and not os.path.lexists(root + body):
+                yield (
+                    f"the exclude rule {show_text(rule.text)} ({rule.origin}) finds nothing in {show_text(root)}: "
+                    f"a slash at its start is the root of the source; write {show_text(body[len(root) :])}"
+                )
 
 
 def _rules_of(name: str) -> Iterator[GivenRule]:

@@ -1,6 +1,7 @@
 """syncova-agent backup --dry-run: what it tells, with the exit codes of a backup, and that it leaves no trace."""
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,40 @@ def test_its_exit_codes_are_those_of_a_backup(programs: Programs, tree: Path, tm
     for words in ((), ("--dry-run",)):
         emptied = programs.back_up(tree, words=(*words, "--json"))
         assert (emptied.code, emptied.json["error"]["code"]) == (exits.FAILED, "SOURCE_EMPTY")
+
+
+def test_a_command_is_not_run(programs: Programs, tmp_path: Path) -> None:
+    """Its output cannot be foretold without running it; so it is refused, and nothing is run."""
+    ran = tmp_path / "ran"
+    words = ("-r", programs.repository, "--stdin", "x", "--dry-run", "--password-file", programs.password_file)
+    ended = programs.agent("backup", *words, "--", "touch", ran, secret=False)
+    assert (ended.code, ran.exists()) == (exits.USAGE, False)
+    assert "has no dry run" in ended.err
+
+
+def test_a_part_of_what_seems_unchanged_is_read_again(programs: Programs, tree: Path) -> None:
+    """engine.md, 3: re-read n % per run, of 0 to 100."""
+    programs.back_up(tree)
+    for path in tree.rglob("*"):
+        os.utime(path, ns=(10**18, 10**18)) if path.is_file() else None
+    programs.back_up(tree)
+    time.sleep(2.1)  # what is younger than 2 s is read again anyway
+    assert programs.back_up(tree, words=("--json",)).json["sources"][0]["backup"]["bytes_read"] == 14
+    assert programs.back_up(tree, words=("--json",)).json["sources"][0]["backup"]["bytes_read"] == 0
+    foretold = programs.back_up(tree, words=("--json", "--reread", "100", "--dry-run")).json["sources"][0]["forecast"]
+    assert (foretold["reread_files"], foretold["unchanged_files"], foretold["bytes_to_read"]) == (2, 2, 14)
+    again = programs.back_up(tree, words=("--json", "--reread", "100"))
+    assert again.json["sources"][0]["backup"]["bytes_read"] == 14
+    assert programs.back_up(tree, words=("--reread", "101")).code == exits.USAGE
+
+
+def test_a_rule_with_the_path_of_the_source_is_warned_of(programs: Programs, tree: Path) -> None:
+    """It would leave nothing out, and nobody would notice (anchored rules begin at the source's root)."""
+    ended = programs.back_up(tree, words=("--exclude", f"{tree}/below", "--dry-run"))
+    assert f"the exclude rule {tree}/below (--exclude) finds nothing in {tree}" in ended.err
+    assert "write /below" in ended.err
+    assert "1 rule left nothing out" in ended.out
+    assert "finds nothing" not in programs.back_up(tree, words=("--exclude", "/below", "--dry-run")).err
 
 
 def test_hostile_names_and_rules(programs: Programs, tree: Path) -> None:

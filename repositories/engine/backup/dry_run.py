@@ -42,7 +42,7 @@ class Forecast:
     """What a backup would do. `gone` are the parent's entries that it would not have; None where that is unknown.
 
     `new_files` and `changed_files` would be read, and of the `unchanged_files` the `reread_files`: `bytes_to_read` in
-    all. Other objects are only counted.
+    all. Other objects are only counted. `idle_rules` leave nothing out.
     """
 
     parent_id: str | None = None
@@ -62,6 +62,7 @@ class Forecast:
     started_ns: int = 0
     finished_ns: int = 0
     rules: tuple[RuleCount, ...] = ()
+    idle_rules: int = 0
     problems: list[Problem] = field(default_factory=list)
     problem_counts: tuple[ProblemCount, ...] = ()
 
@@ -233,6 +234,7 @@ class _Rehearsal:
         forecast.rules = tuple(
             RuleCount(number, rules.excludes.text(number), count) for number, count in sorted(self._by_rule.items())
         )
+        forecast.idle_rules = rules.excludes.excluding - len(forecast.rules)
         forecast.skipped = problems.total(Severity.SKIPPED)
         forecast.warnings = problems.total(Severity.WARNING)
         forecast.notes = problems.total(Severity.NOTE)

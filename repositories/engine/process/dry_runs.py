@@ -43,6 +43,7 @@ def _figures(forecast: Forecast, problem: Callable[[Problem], ProblemInfo]) -> F
         bytes_to_read=forecast.bytes_to_read,
         gone=forecast.gone,
         rules=tuple(RuleFigures(number=rule.number, rule=rule.text, count=rule.count) for rule in forecast.rules),
+        idle_rules=forecast.idle_rules,
         skipped=forecast.skipped,
         warnings=forecast.warnings,
         notes=forecast.notes,

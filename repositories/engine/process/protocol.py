@@ -85,6 +85,7 @@ class ForecastFigures(Struct, frozen=True, kw_only=True):
     bytes_to_read: int = 0
     gone: int | None = None
     rules: tuple[RuleFigures, ...] = ()
+    idle_rules: int = 0
     skipped: int = 0
     warnings: int = 0
     notes: int = 0

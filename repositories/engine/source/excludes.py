@@ -76,12 +76,14 @@ class ExcludeRules:
         self._ignoring_case = ignoring_case
         self._tables = _Tables()
         self._any = False
+        self._excluding = 0
         compiled = 0
         for number, text in enumerate(patterns, start=1):
             rule = self._compile(number, text)
             if rule is None:
                 continue
             self._any = True
+            self._excluding += rule.pattern.excludes
             self._file(rule)
             compiled += len(text) if rule.regex is not None else 0
             if compiled > MAX_COMPILED:
@@ -93,6 +95,11 @@ class ExcludeRules:
 
     def __bool__(self) -> bool:
         return self._any
+
+    @property
+    def excluding(self) -> int:
+        """How many rules leave something out, should they match: comments and those with ! are none."""
+        return self._excluding
 
     def text(self, number: int) -> str:
         """Return the rule of a number, as it was given."""

@@ -95,7 +95,7 @@ def test_each_rule_is_counted(tree: Path, repository: Repository) -> None:
         (tree / name).write_bytes(b"x")
     forecast = foretell(repository, tree, excludes=("*.tmp", "nothing", "cache", "!y.tmp"))
     assert forecast.rules == (RuleCount(1, "*.tmp", 1), RuleCount(3, "cache", 1))
-    assert forecast.new_files == 3
+    assert (forecast.new_files, forecast.idle_rules) == (3, 1)
 
 
 def test_no_content_is_read(tree: Path, repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
