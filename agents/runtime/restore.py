@@ -90,6 +90,7 @@ def _refusal(terminal: Terminal, plan: dict[str, Any]) -> Failure | None:
     if terminal.json or not (sys.stdin.isatty() and sys.stderr.isatty()):
         reason = f"deleting {what} needs to be agreed to, and nobody can be asked: nothing was changed"
         return _not_agreed(reason, "look at the plan, then give --yes")
+    terminal.flush()  # what is asked about must stand there before the question
     sys.stderr.write(f"Delete {what}? [y/N] ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() in ("y", "yes"):
