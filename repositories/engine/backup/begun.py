@@ -32,6 +32,8 @@ class Begun:
             and entry.size == status.st_size
             and entry.mtime == pack_time(status.st_mtime_ns)
             and entry.ctime == pack_time(status.st_ctime_ns)
+            and entry.stream is not None
+            and entry.stream.length <= status.st_size
         )
 
 
