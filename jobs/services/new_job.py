@@ -19,6 +19,8 @@ from jobs.models import Runner
 from jobs.source_paths import lies_in, normalise, refusal
 from jobs.states import Priority, SourceType
 from repositories.engine.display import show_path
+from repositories.engine.source.malformed import MalformedRuleError
+from repositories.engine.source.patterns import parse
 from repositories.models import Repository
 from syncova_project.errors import ValidationFailedError
 
@@ -118,6 +120,11 @@ def _checked_source(field: str, source: SourceInput, runner: Runner) -> SourceIn
     if len(source.excludes) > MAX_EXCLUDES or not all(_is_rule(rule) for rule in source.excludes):
         sentence = f"must be texts of one line with from 1 to {MAX_EXCLUDE_CHARACTERS} characters."
         raise _invalid(f"{field}.exclude_patterns", sentence)
+    for index, rule in enumerate(source.excludes):
+        try:
+            parse(rule)
+        except MalformedRuleError as error:
+            raise _invalid(f"{field}.exclude_patterns.{index}", f"can match nothing: {error}.") from error
     return SourceInput(path=path, type=source.type, excludes=source.excludes)
 
 

@@ -94,6 +94,7 @@ def test_jobs_share_the_row_of_a_source() -> None:
         ({"sources": (SourceInput(b"/a", type="proxmox_vm"),)}, "sources.0.type"),
         ({"sources": (SourceInput(b"/a", excludes=("x\ny",)),)}, "sources.0.exclude_patterns"),
         ({"sources": (SourceInput(b"/a", excludes=("",)),)}, "sources.0.exclude_patterns"),
+        ({"sources": (SourceInput(b"/a", excludes=("x", "[a")),)}, "sources.0.exclude_patterns.1"),
         ({"schedules": (BERLIN, {"type": "daily", "time": "25:00"})}, "schedules.1.time"),
         ({"schedules": ({"type": "cron"},)}, "schedules.0.type"),
         ({"repository_id": new_id()}, "repository_id"),
