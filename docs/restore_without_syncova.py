@@ -37,45 +37,59 @@ DATA_CHUNK, PAGE_CHUNK, STREAM_CHUNK = 1, 2, 3
 FILE, DIRECTORY, LINK, FIFO, CHARACTER_DEVICE, BLOCK_DEVICE = 1, 2, 3, 4, 5, 6
 OBJECT_HEADER, PART_HEADER = struct.Struct(">8sBBBBII16s32s4s"), struct.Struct(">4sBBHI12s")
 CLEAR_HEADER, FRAME, FOOTER = struct.Struct(">8sBBHI"), struct.Struct(">BBHIIII"), struct.Struct(">8sQIIQ")
-DAMAGED = (OSError, ValueError, LookupError, TypeError, struct.error, InvalidTag, zstandard.ZstdError)
+DAMAGED = (
+    *(OSError, ValueError, LookupError, TypeError, OverflowError, AttributeError),
+    *(struct.error, InvalidTag, zstandard.ZstdError),
+)
+# Limits of the format: what is beyond them no backup wrote, and it must not fill the memory.
+MOST_DECODED, MOST_PART, MOST_OBJECT = 256 << 20, 24 << 20, 290 << 20
+MOST_SIZE, MOST_XATTRS, MOST_PENDING, MOST_LEVELS, MOST_NESTING = 2**63 - 1, 64 << 20, 1 << 17, 64, 32
 
 
 def unpack(data: bytes) -> Any:
     """Decode one MessagePack value; bytes behind it are refused."""
-    value, end = _value(data, 0)
+    value, end = _value(data, 0, 0)
     if end != len(data):
         raise ValueError("bytes behind a record")
     return value
 
 
-def _value(data: bytes, at: int) -> tuple[Any, int]:
+def _value(data: bytes, at: int, depth: int) -> tuple[Any, int]:
     tag, at = data[at], at + 1
     if tag <= 0x7F:
         return tag, at
     if tag >= 0xE0:
         return tag - 256, at
     if 0x90 <= tag <= 0x9F:
-        return _array(data, at, tag - 0x90)
+        return _array(data, at, tag - 0x90, depth)
     if 0xA0 <= tag <= 0xBF:
-        return data[at : at + tag - 0xA0].decode(), at + tag - 0xA0
+        return _bytes(data, at, tag - 0xA0).decode(), at + tag - 0xA0
     if tag in (0xC0, 0xC2, 0xC3):
         return {0xC0: None, 0xC2: False, 0xC3: True}[tag], at
     if 0xCC <= tag <= 0xD3:
         width = 1 << (tag - 0xCC) % 4
-        return int.from_bytes(data[at : at + width], "big", signed=tag >= 0xD0), at + width
+        return int.from_bytes(_bytes(data, at, width), "big", signed=tag >= 0xD0), at + width
     first = {0xC4: 0xC4, 0xC5: 0xC4, 0xC6: 0xC4, 0xD9: 0xD9, 0xDA: 0xD9, 0xDB: 0xD9, 0xDC: 0xDB, 0xDD: 0xDB}[tag]
     width = 1 << tag - first
-    length, at = int.from_bytes(data[at : at + width], "big"), at + width
+    length, at = int.from_bytes(_bytes(data, at, width), "big"), at + width
     if tag >= 0xDC:
-        return _array(data, at, length)
-    raw = data[at : at + length]
+        return _array(data, at, length, depth)
+    raw = _bytes(data, at, length)
     return raw if tag <= 0xC6 else raw.decode(), at + length
 
 
-def _array(data: bytes, at: int, length: int) -> tuple[list[Any], int]:
+def _bytes(data: bytes, at: int, length: int) -> bytes:
+    if at + length > len(data):
+        raise ValueError("a record is cut")
+    return data[at : at + length]
+
+
+def _array(data: bytes, at: int, length: int, depth: int) -> tuple[list[Any], int]:
+    if depth > MOST_NESTING:
+        raise ValueError("a record is nested without end")
     items = []
     for _ in range(length):
-        item, at = _value(data, at)
+        item, at = _value(data, at, depth + 1)
         items.append(item)
     return items, at
 
@@ -102,7 +116,11 @@ def open_part(secret: bytes, repository_id: bytes, header: bytes, part: bytes, b
     codec, _, _, _, decoded_length, padding, table_length = FRAME.unpack_from(plain)
     start = FRAME.size + table_length
     payload = plain[start : len(plain) - padding]
+    if decoded_length > MOST_DECODED or codec > 1:
+        raise ValueError("a part is longer than any, or encoded in an unknown way")
     if codec == 1:
+        if zstandard.frame_content_size(payload) != decoded_length:
+            raise ValueError("a compressed part has another length than it says")
         payload = zstandard.ZstdDecompressor().decompress(payload, max_output_size=decoded_length)
     if len(payload) != decoded_length:
         raise ValueError("a part has another length than it says")
@@ -165,8 +183,8 @@ class Repository:
     def copies(self, name: str) -> Iterator[bytes]:
         """Yield the bytes of an object from each place that has it."""
         for root in (self.path, self.path / "copies"):
-            with contextlib.suppress(FileNotFoundError):
-                yield (root / name).read_bytes()
+            with contextlib.suppress(FileNotFoundError), (root / name).open("rb") as file:
+                yield file.read(min(MOST_OBJECT, os.fstat(file.fileno()).st_size))
 
     def read(self, name: str, kind: int) -> Any:
         """Return the record of a sealed object, from the first copy that is whole."""
@@ -201,6 +219,8 @@ class Repository:
                 with contextlib.suppress(*DAMAGED):
                     facts_bytes, commitment, nonce, sealed = open_clear(data)[:4]
                     _, _, _, _, role, _, _, _, memory, passes, lanes, salt = unpack(facts_bytes)[:12]
+                    if not (memory <= 1 << 20 and passes <= 64 and lanes <= 64):
+                        continue
                     words = code if role == 2 else secret.encode()
                     kdf = Argon2id(salt=salt, length=32, iterations=passes, lanes=lanes, memory_cost=memory)
                     root = kdf.derive(words or b"")
@@ -267,7 +287,7 @@ class Repository:
             name = pack_id.hex()
             with (self.path / "packs" / name[:2] / name).open("rb") as pack:
                 pack.seek(offset)
-                part = pack.read(length)
+                part = pack.read(min(length, MOST_PART))
             secret = self.epochs[OBJECT_HEADER.unpack(header)[6]]
             _, content = open_part(secret, self.id, header, part, binding(number, BLOCK_PART))
             self._block = ((pack_id, number), content)
@@ -288,35 +308,94 @@ class Repository:
                 self.lost.append(f"a backup is lost: {error!r}")
         return sorted(found, key=lambda backup: (backup[1], backup[0]))
 
-    def leaves(self, kind: int, top: list[Any] | None) -> Iterator[list[Any]]:
-        """Yield the bodies of the leaf pages below `top`, in order."""
-        stack = [] if top is None else [(top[0], top[1])]
+    def leaves(self, kind: int, top: list[Any] | None) -> Iterator[tuple[list[Any], list[Any]]]:
+        """Yield (reference, body) of the leaf pages below `top`, in order; a reference: id, level, count, length, key.
+
+        What lists say of the pages below them has to agree, and their first keys have to rise: else a few pages that
+        name each other on every level would stand for more entries than anybody could ever read.
+        """
+        stack = [] if top is None else [[*top[:4], None]]
+        last = None
         while stack:
-            page, level = stack.pop()
-            stored_level, body = unpack(self.chunk(kind, page))
+            page = stack.pop()
+            chunk_id, level, count, length, key = page
+            if not 0 <= level <= MOST_LEVELS or count < 1 or length < 0 or (last and key and key <= last):
+                raise ValueError("a page comes twice, out of order, or at an impossible level")
+            stored_level, body = unpack(self.chunk(kind, chunk_id))
             if stored_level != level:
                 raise ValueError("a page stands at another level than it says")
             if level == 0:
-                yield body
-            else:
-                stack.extend((below[0], level - 1) for below in reversed(body))
+                last = key
+                yield page, body
+                continue
+            below = [[each[0], level - 1, each[1], each[2], _key(kind, each)] for each in body]
+            sums = [sum(each[2] for each in below), sum(each[3] for each in below)]
+            if sums != [count, length] or len(stack) + len(below) > MOST_PENDING or (key and below[0][4] != key):
+                raise ValueError("a list of pages is not what the list above it says")
+            stack.extend(reversed(below))
 
     def entries(self, root: list[Any]) -> Iterator[tuple[bytes, list[Any]]]:
         """Yield (directory, entry) of everything in a backup; parents come before what they hold."""
-        for groups in self.leaves(PAGE_CHUNK, field(root, 7)):
-            directory = b""
+        for (_, _, count, _, key), groups in self.leaves(PAGE_CHUNK, field(root, 7)):
+            directory, seen = b"", 0
             for shared, suffix, entries in groups:
+                if not 0 <= shared <= len(directory) or not entries or len(directory) > 256 << 10:
+                    raise ValueError("a hostile manifest: an impossible group")
                 directory = directory[:shared] + suffix
                 for entry in entries:
+                    check_entry(entry)
+                    if not seen and key and key != (directory.replace(b"/", b"\0"), entry[1]):
+                        raise ValueError("a page begins with another entry than the list above it says")
+                    seen += 1
                     yield directory, entry
+            if seen != count:
+                raise ValueError("a page holds another number of entries than the list above it says")
 
     def content(self, entry: list[Any]) -> Iterator[bytes | int]:
         """Yield a file's content: bytes, or the length of a hole."""
         for extent in field(entry, 10) or ():
             yield extent if isinstance(extent, int) else self.chunk(DATA_CHUNK, extent)
-        for records in self.leaves(STREAM_CHUNK, field(entry, 11)):
+        hole_before = False
+        for (_, _, count, total, _), records in self.leaves(STREAM_CHUNK, field(entry, 11)):
+            if len(records) != count or sum(length for length, _ in records) != total:
+                raise ValueError("a page of a content stream is not what the list above it says")
             for length, chunk_id in records:
-                yield length if chunk_id is None else self.chunk(DATA_CHUNK, chunk_id)
+                if hole_before and chunk_id is None:
+                    raise ValueError("two holes in a row, which no backup writes")
+                hole_before = chunk_id is None
+                content = length if chunk_id is None else self.chunk(DATA_CHUNK, chunk_id)
+                if chunk_id is not None and len(content) != length:
+                    raise ValueError("a chunk has another length than its extent")
+                yield content
+
+
+def _key(kind: int, ref: list[Any]) -> tuple[bytes, bytes] | None:
+    """Return the key of the first entry below a listed page; pages of streams have none."""
+    if kind != PAGE_CHUNK:
+        return None
+    return ref[3].replace(b"/", b"\0"), ref[4] + b""
+
+
+def check_entry(entry: list[Any]) -> None:
+    """Raise ValueError for an entry that no backup wrote."""
+    times = all(isinstance(time, int) or len(time) == 16 for time in entry[6:8])
+    numbers = 0 <= entry[2] < 2**16 and 0 <= entry[3] < 2**32 and 0 <= entry[4] < 2**32 and 0 <= entry[5] <= MOST_SIZE
+    device = all(0 <= number < 2**31 for number in field(entry, 15) or ())
+    attributes = all(
+        name and b"\0" not in name and (value is None) != (chunks is None)
+        for name, value, chunks in (xattr[:3] if len(xattr) > 2 else [*xattr, None] for xattr in field(entry, 12) or ())
+    )
+    if not (times and numbers and device and attributes) or b"\0" in (field(entry, 13) or b""):
+        raise ValueError("a hostile manifest: an entry has impossible values")
+
+
+def check_top(root: list[Any]) -> None:
+    """Raise ValueError unless the entry of the source's own directory, if the root has one, can be that."""
+    top = field(root, 8)
+    if top is not None:
+        check_entry(top)
+        if top[0] != DIRECTORY:
+            raise ValueError("a hostile manifest: its top is no directory")
 
 
 class Restorer:
@@ -331,17 +410,18 @@ class Restorer:
         self.target = target
         self.made: dict[bytes, list[Any] | None] = {b"": field(root, 8)}
         self.unmade: set[bytes] = set()
-        self.linked: dict[tuple[int, ...], bytes] = {}
+        self.linked: dict[tuple[object, ...], bytes] = {}
         self.problems: list[str] = []
         self._opened: tuple[bytes, int] | None = None
 
     def run(self) -> list[str]:
         """Restore everything; return what could not be restored whole, in words."""
         os.mkdir(self.target, 0o700)
+        check_top(self.root)
         last = (b"", b"")
         for directory, entry in self.repository.entries(self.root):
             name, key = entry[1], (directory.replace(b"/", b"\0"), entry[1])
-            if name in (b"", b".", b"..") or b"/" in name or b"\0" in name:
+            if name in (b"", b".", b"..") or b"/" in name or b"\0" in name or len(name) > 1024:
                 raise ValueError("a hostile manifest: a name is none")
             if directory not in self.made and directory not in self.unmade:
                 raise ValueError("a hostile manifest: an entry lies in no directory")
@@ -370,8 +450,9 @@ class Restorer:
             os.mkdir(name, 0o700, dir_fd=at)
             self.made[inner] = entry
             return
-        group = tuple(field(entry, 14) or ())
-        if group in self.linked:
+        # A hostile manifest may call different objects one group.
+        group = (*(field(entry, 14) or ()), *map(repr, (kind, entry[5], entry[10:12], entry[13:14])))
+        if field(entry, 14) and group in self.linked:
             self._link(self.linked[group], at, name)
             return
         if kind == FILE:
@@ -384,7 +465,7 @@ class Restorer:
             os.mknod(name, entry[2], os.makedev(*field(entry, 15)), dir_fd=at)
         else:
             raise ValueError(f"entries of type {kind} are not known here")
-        if group:
+        if field(entry, 14):
             self.linked[group] = inner
         self._attributes(inner, entry)
 
@@ -448,9 +529,15 @@ class Restorer:
         if entry[0] != LINK:
             with self._counted(inner):
                 os.chmod(path, entry[2] & 0o7777, dir_fd=at)
-        for name, value, chunks in field(entry, 12) or ():
+        room = MOST_XATTRS
+        for name, value, *chunks in field(entry, 12) or ():
             with self._counted(inner):
-                long = b"".join(self.repository.chunk(STREAM_CHUNK, chunk) for chunk in chunks or ())
+                long = b""
+                for chunk in (chunks[0] if chunks else None) or ():
+                    long += self.repository.chunk(STREAM_CHUNK, chunk)
+                    if len(long) > room:
+                        raise ValueError("its attributes are longer than any can be")
+                room -= len(long)
                 # The one call that takes no descriptor of a directory; this path leads through it.
                 full = b"/proc/self/fd/%d/%s" % (at, path)
                 os.setxattr(full, name, long if value is None else value, follow_symlinks=False)

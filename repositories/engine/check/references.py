@@ -4,6 +4,7 @@ Owns the walk over all manifests, each page once however many backups share it, 
 """
 
 from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -12,7 +13,7 @@ import msgspec
 from repositories.engine.check.report import Beat, HurtPaths
 from repositories.engine.errors import IntegrityError, ObjectMissingError
 from repositories.engine.ids import ChunkKind
-from repositories.engine.limits import MAX_XATTR
+from repositories.engine.limits import MAX_XATTR, MAX_XATTRS
 from repositories.engine.manifest.entries import Entry, EntryType, StreamRef, Xattr, decode_entry
 from repositories.engine.manifest.entry_reader import check_order
 from repositories.engine.manifest.order import directory_key, join
@@ -119,7 +120,7 @@ class ReferenceCheck:
 
     def _entry_whole(self, entry: Entry) -> bool:
         try:
-            return self._object_whole(entry) and all(map(self._xattr_whole, entry.xattrs or ()))
+            return self._object_whole(entry) and self._xattrs_whole(entry.xattrs or ())
         except (IntegrityError, ObjectMissingError):
             return False
 
@@ -148,9 +149,15 @@ class ReferenceCheck:
                 return False
         return True
 
-    def _xattr_whole(self, xattr: Xattr) -> bool:
-        lengths = [self._length(ChunkKind.STREAM, chunk) for chunk in xattr.chunks or ()]
-        return None not in lengths and sum(filter(None, lengths)) <= MAX_XATTR
+    def _xattrs_whole(self, xattrs: Sequence[Xattr]) -> bool:
+        total = 0
+        for xattr in xattrs:
+            lengths = [self._length(ChunkKind.STREAM, chunk) for chunk in xattr.chunks or ()]
+            value = sum(filter(None, lengths))
+            total += value
+            if None in lengths or value > MAX_XATTR or total > MAX_XATTRS:
+                return False
+        return True
 
     def _problems_whole(self, top: StreamRef) -> bool:
         try:

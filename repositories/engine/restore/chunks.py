@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 from repositories.engine.errors import IntegrityError, ObjectMissingError
 from repositories.engine.ids import ChunkKind
+from repositories.engine.limits import MAX_XATTR, MAX_XATTRS
 from repositories.engine.manifest.chunks import ChunkSource
 from repositories.engine.manifest.entries import Entry, Xattr
 from repositories.engine.manifest.streams import read_extents, read_value
@@ -119,7 +120,10 @@ def _place(source: AnyChunks, chunk_id: bytes) -> Place:
 
 def xattrs_of(source: ChunkSource, xattrs: tuple[Xattr, ...] | None) -> list[tuple[bytes, bytes]]:
     """Return the attributes with their values; raises IntegrityError, ObjectMissingError."""
-    return [
-        (each.name, read_value(source, each.chunks) if each.chunks is not None else each.value or b"")
-        for each in xattrs or ()
-    ]
+    found: list[tuple[bytes, bytes]] = []
+    room = MAX_XATTRS
+    for each in xattrs or ():
+        value = each.value or b"" if each.chunks is None else read_value(source, each.chunks, min(room, MAX_XATTR))
+        room -= len(value)
+        found.append((each.name, value))
+    return found

@@ -37,7 +37,7 @@ class HungError(Exception):
 def run_case(kind: Kind, seed: str, number: int, place: Path) -> None:
     """Run one case in the empty directory `place`; raises what no reader may raise."""
     numbers = random.Random(f"{seed}:{number}")
-    with _limited_time():
+    with limited_time():
         if kind is Kind.DECODER:
             target, data = variation(numbers)
             with contextlib.suppress(EngineError):
@@ -68,7 +68,7 @@ def limit_memory() -> None:
 
 
 @contextlib.contextmanager
-def _limited_time() -> Iterator[None]:
+def limited_time() -> Iterator[None]:
     def hung(number: int, frame: FrameType | None) -> None:
         del number, frame
         raise HungError(f"longer than {MOST_SECONDS} s")

@@ -7,14 +7,17 @@ import contextlib
 import os
 import random
 import shutil
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 from repositories.engine.backup.options import Hooks
+from repositories.engine.browse.criteria import Criteria
+from repositories.engine.browse.dump import dump_archive
+from repositories.engine.browse.finding import Search
+from repositories.engine.browse.looking import entries_of
 from repositories.engine.check import CheckRequest, check
 from repositories.engine.codec.envelopes import seal_record
-from repositories.engine.errors import EngineError
+from repositories.engine.errors import EngineError, IntegrityError, OperationCancelledError
 from repositories.engine.format.commits import ManifestRecord
 from repositories.engine.format.kinds import ObjectKind, names_of, object_name
 from repositories.engine.format.records import encode
@@ -32,6 +35,7 @@ from tests.engine.hostile.packing import pack
 from tests.engine.hostile.samples import NOW, sample_backup, sample_root
 from tests.engine.repositories import PASSWORD, back_up_tree, make_repository
 
+_MOST_DUMPED = 4_000_000
 _SEALED = tuple(frozenset(ObjectKind) - {ObjectKind.CONFIG, ObjectKind.SLOT, ObjectKind.KEYRING, ObjectKind.PACK})
 
 
@@ -187,31 +191,53 @@ class Case:
             self._read(repository, place)
 
     def _read(self, repository: Repository, place: Path) -> None:
+        sound = False
         with contextlib.suppress(EngineError):
-            check(repository, CheckRequest(read_data=True), Hooks())
+            sound = check(repository, CheckRequest(read_data=True), Hooks()).ok
         backups = list_backups(repository)
         backups_document(backups, repository.damaged_manifests(), repository.hurt_manifests())
         for backup in backups:
-            for read in (_walk, _problems, self._restore):
+            for read in (_walk, _problems, _dump, _find):
                 with contextlib.suppress(EngineError):
-                    read(repository, backup, place)
+                    read(repository, backup)
+            self._restore(repository, backup, place, sound=sound)
 
-    def _restore(self, repository: Repository, backup: Backup, place: Path) -> None:
+    def _restore(self, repository: Repository, backup: Backup, place: Path, *, sound: bool) -> None:
+        """Restore; what a check called sound must not turn out damaged."""
         overwrite = self._numbers.choice(tuple(Overwrite))
         request = RestoreRequest(os.fsencode(place), (), overwrite, verify=self._numbers.random() < 0.5)
-        restore(repository, backup, request, Hooks())
+        found = ""
+        try:
+            found = "damaged" if restore(repository, backup, request, Hooks()).damaged else ""
+        except IntegrityError as error:
+            found = error.message
+        except EngineError:
+            pass
+        assert not (sound and found), found
 
 
-Read = Callable[[Repository, Backup, Path], None]
-
-
-def _walk(repository: Repository, backup: Backup, place: Path) -> None:
-    del place
-    for _ in walk_entries(repository, backup):
+def _walk(repository: Repository, backup: Backup) -> None:
+    for _ in entries_of(repository.reader(), backup, b"", recursive=True):
         pass
 
 
-def _problems(repository: Repository, backup: Backup, place: Path) -> None:
-    del place
+def _dump(repository: Repository, backup: Backup) -> None:
+    left = _MOST_DUMPED
+
+    def emit(data: bytes | memoryview) -> None:
+        nonlocal left
+        left -= len(data)
+        if left < 0:
+            raise OperationCancelledError("enough")
+
+    dump_archive(repository.reader(), backup, b"", emit, skip_damaged=True)
+
+
+def _find(repository: Repository, backup: Backup) -> None:
+    for _ in Search(repository.reader(), [backup, *list_backups(repository)], Criteria()).results():
+        pass
+
+
+def _problems(repository: Repository, backup: Backup) -> None:
     for _ in read_problems(repository.reader(), backup.root.problems):
         pass
