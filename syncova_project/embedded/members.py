@@ -20,6 +20,8 @@ _QUIET = ("--without-gossip", "--without-mingle")
 _CONTROL_PROCESSES = "2"
 # Seconds; web ends before the stack's own patience does.
 _WEB_GRACE, _WEB_TIMEOUT = "20", "60"
+# Of each worker; with those that are just leaving, below the usual limit of 1024 descriptors.
+_WEB_CONNECTIONS = "400"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,7 @@ def _web_arguments(place: Place) -> tuple[str, ...]:
     arguments = ["-m", "gunicorn", "syncova_project.wsgi:application", "--bind", f"fd://{place.listener}"]
     arguments += ["--workers", str(place.environment.integer("SYNCOVA_WEB_WORKERS"))]
     arguments += ["--threads", str(place.environment.integer("SYNCOVA_WEB_THREADS"))]
+    arguments += ["--worker-class", "syncova_project.web.worker.WebWorker", "--worker-connections", _WEB_CONNECTIONS]
     arguments += ["--graceful-timeout", _WEB_GRACE, "--timeout", _WEB_TIMEOUT, "--no-control-socket"]
     arguments += ["--worker-tmp-dir", str(place.layout.scratch), "--log-level", "warning"]
     if place.binding.certificate is not None and place.binding.key is not None:

@@ -1,0 +1,1 @@
+"""Tests of the web process's worker, on real gunicorn processes."""
