@@ -163,6 +163,34 @@ def test_a_device_is_backed_up(programs: Programs, tmp_path: Path) -> None:
     assert restored(programs) == image.read_bytes()
 
 
+@pytest.mark.skipif(not IS_ROOT, reason="only root may attach loop devices")
+def test_an_image_is_written_back_to_a_device(programs: Programs, tmp_path: Path) -> None:
+    """As docs/sources.md says: what `dump` prints is what the device held."""
+    image, other = tmp_path / "image", tmp_path / "other"
+    image.write_bytes(pattern(300_000) + bytes(748_576))
+    other.write_bytes(pattern(1_048_576, 2))
+    with attached(image) as device:
+        assert programs.agent("backup", "-r", programs.repository, "--device", device).code == exits.DONE
+    words = ["dump", "--password-file", programs.password_file, programs.repository, "latest", device.name]
+    with attached(other, writable=True) as device, device.open("r+b") as opened:
+        program = [sys.executable, "-m", "repositories.cli", *map(str, words)]
+        assert subprocess.run(program, cwd=ROOT, stdout=opened, check=False).returncode == exits.DONE
+        os.fsync(opened.fileno())
+    assert other.read_bytes() == image.read_bytes()
+
+
+@pytest.mark.parametrize("words", [("--stdin", "x", "--", "touch"), ("--device", "/dev/x")])
+def test_a_dry_run_is_refused_and_runs_nothing(programs: Programs, tmp_path: Path, words: tuple[str, ...]) -> None:
+    made = tmp_path / "made"
+    command = (str(made),) if "--" in words else ()
+    password = ("--password-file", str(programs.password_file))
+    ended = programs.agent("backup", "-r", programs.repository, "--dry-run", *password, *words, *command, secret=False)
+    assert ended.code == exits.USAGE
+    assert "has no dry run" in ended.err
+    assert not made.exists()
+    assert backups(programs) == []
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_the_command_ends_with_the_program(programs: Programs, tmp_path: Path, number: int) -> None:
     known = tmp_path / "pid"

@@ -9,9 +9,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from repositories.engine.manifest.backups import list_backups
+from repositories.engine.manifest.backups import list_backups, walk_entries
 from repositories.engine.process.client import EngineProcess
-from repositories.engine.process.protocol import Event, Log, SourceFinished, encode_line
+from repositories.engine.process.protocol import Event, Log, Progress, SourceFinished, encode_line
 from repositories.engine.process.requests import CommandPlace, Request, SourceRequest
 from repositories.engine.repository import Repository
 from tests.docs.test_restore_without_syncova import PROGRAM
@@ -19,6 +19,7 @@ from tests.engine.loop_devices import attached
 from tests.engine.process.children import backup_request, failure, group, result, run, wait_until
 from tests.engine.repositories import PASSWORD, local_repository
 from tests.engine.trees import IS_ROOT, pattern
+from tests.engine.users import ORDINARY, as_ordinary_user
 
 
 @pytest.fixture
@@ -83,6 +84,28 @@ def test_the_environment_is_never_shown() -> None:
     source = stdin_source("true")
     assert "secret" not in repr(source)
     assert b"c2VjcmV0" in encode_line(request_of(Path("/x"), source))
+
+
+def test_progress_is_told_while_a_command_writes(tmp_path: Path, repository: Repository) -> None:
+    events = run(request_of(tmp_path, stdin_source("head -c 3000000 /dev/zero; sleep 0.7; printf end")))
+    told = [event for event in events if isinstance(event, Progress) and event.phase == "reading"]
+    assert any(0 < event.bytes_read <= 3_000_000 and event.current == "db.sql" for event in told)
+
+
+def test_an_ordinary_user_backs_up_what_a_command_prints(tmp_path: Path, repository: Repository) -> None:
+    """2.14: nothing about it needs root."""
+    request = request_of(tmp_path, stdin_source("id -u"))
+
+    def back_up() -> list[tuple[str, str]]:
+        return ends(run(request))
+
+    if not as_ordinary_user(lambda: os.access(sys.executable, os.X_OK)):
+        pytest.skip("only root may run this Python")
+    assert as_ordinary_user(back_up, tmp_path) == [("succeeded", "")]
+    (backup,) = list_backups(repository)
+    ((path, entry),) = walk_entries(repository, backup)
+    uid = ORDINARY if IS_ROOT else os.geteuid()
+    assert (path, entry.uid, entry.size) == (b"db.sql", uid, len(f"{uid}\n"))
 
 
 def test_a_cancel_ends_the_command_and_the_run(tmp_path: Path, repository: Repository) -> None:
