@@ -12,8 +12,8 @@ from repositories.engine.errors import ConfigurationError, IntegrityError, Objec
 from repositories.engine.manifest.backups import Backup
 from repositories.engine.manifest.chunks import ChunkSource
 from repositories.engine.manifest.entry_reader import Lost
-from repositories.engine.manifest.order import join
-from repositories.engine.restore.guard import CACHE, OTHER_FILE_SYSTEM, Guard, guard_of
+from repositories.engine.manifest.order import is_within, join
+from repositories.engine.restore.guard import CACHE, OTHER_FILE_SYSTEM, OWN, SPELLING, Guard, guard_of
 from repositories.engine.restore.ledger import Ledger
 from repositories.engine.restore.mounts import Mount, mount_of
 from repositories.engine.restore.pulse import RestorePulse
@@ -21,7 +21,8 @@ from repositories.engine.restore.removing import Remover
 from repositories.engine.restore.request import Overwrite, RestoreRequest
 from repositories.engine.restore.scope import Covered, covered
 from repositories.engine.restore.selection import Selected
-from repositories.engine.restore.target import TargetTree
+from repositories.engine.restore.target import TargetTree, refuse_inside
+from repositories.engine.source.root import identities
 
 REFUSED = "a part of the manifest cannot be read, so that nobody knows what the backup holds"
 
@@ -66,6 +67,7 @@ def deleting(
             "deleting does not go with overwriting never: who keeps what differs would lose what is not in the backup",
             hint="choose to overwrite if-newer, if-changed or always",
         )
+    refuse_inside(request.target, identities(request.deletion.spare), "Syncova's own data")
     ledger = Ledger(list(paths or (b"",)))
     guard = guard_of(source, backup, request.deletion, request.keep_out)
     if isinstance(guard, str):
@@ -88,29 +90,59 @@ class _Deletions:
         self._ledger = ledger
         self._pulse = pulse
         self._mounts: dict[bytes, Mount] = {}
+        self._outside: bytes | None = None
 
     def run(self, tree: TargetTree, directories: Iterable[Covered]) -> None:
         """Take each covered directory in turn. Raises OperationCancelledError, IntegrityError."""
         for each in directories:
             self._pulse.entry(each.path)
+            if self._outside is not None and is_within(each.path, self._outside):
+                continue
             try:
                 tree.go(each.path)
             except OSError:
                 continue  # not there, or no directory: nothing of the backup's lies in it, and the restore has told
-            self._clear(tree.descriptor, each)
+            try:
+                self._clear(tree.descriptor, each)
+            except OSError as error:
+                self._ledger.failed(each.path, error)
 
     def _clear(self, directory: int, held: Covered) -> None:
-        try:
-            if mount_of(directory) != self._mounts.setdefault(held.top, mount_of(directory)):
-                self._ledger.spared(held.path, OTHER_FILE_SYSTEM)
-                return
-            there = sorted(map(os.fsencode, os.listdir(directory)))
-        except OSError as error:
-            self._ledger.failed(held.path, error)
+        reason = self._reason_to_stay_out(directory, held)
+        if reason is not None:
+            self._ledger.spared(held.path, reason)
+            self._outside = held.path
             return
+        there = sorted(map(os.fsencode, os.listdir(directory)))
         foreign = [name for name in there if name not in held.names]
         if foreign and not self._guard.may_clear(held.path, held.names):
             self._ledger.spared(held.path, CACHE)
             return
+        known = _spelled_otherwise(directory, held, there) if foreign else frozenset()
         for name in foreign:
-            self._remover.remove(directory, join(held.path, name))
+            path = join(held.path, name)
+            if known and _identity(directory, name) in known:
+                self._ledger.spared(path, SPELLING)
+            else:
+                self._remover.remove(directory, path)
+
+    def _reason_to_stay_out(self, directory: int, held: Covered) -> str | None:
+        """Return why nothing in an open directory, and in none below it, may go."""
+        if self._guard.is_own(os.fstat(directory)):
+            return OWN
+        mount = mount_of(directory)
+        return OTHER_FILE_SYSTEM if mount != self._mounts.setdefault(held.top, mount) else None
+
+
+def _spelled_otherwise(directory: int, held: Covered, there: list[bytes]) -> frozenset[tuple[int, int]]:
+    """Return what the backup's names lead to that are not in the listing: such a file system lists other spellings."""
+    missing = held.names - set(there)
+    return frozenset(found for name in missing if (found := _identity(directory, name)) is not None)
+
+
+def _identity(directory: int, name: bytes) -> tuple[int, int] | None:
+    try:
+        status = os.stat(name, dir_fd=directory, follow_symlinks=False)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino

@@ -7,6 +7,7 @@ object did not exist, so neither is a reason to delete it.
 import os
 import stat
 import threading
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ OWN = "the repository or Syncova's own data"
 OTHER_FILE_SYSTEM = "another file system is mounted there"
 SOCKET = "a socket, which no backup holds"
 CACHE = "left out of the backup as a cache"
+SPELLING = "another spelling of a name that the backup holds"
 CHANGED = "changed since the plan was made"
 
 
@@ -49,8 +51,7 @@ class Guard:
 
     def reason_to_spare(self, path: bytes, status: os.stat_result) -> str | None:
         """Return why the object at `path` (relative to the source) must stay, or None."""
-        identity = (status.st_dev, status.st_ino)
-        if identity in self.own:
+        if self.is_own(status):
             return OWN
         if stat.S_ISSOCK(status.st_mode):
             return SOCKET
@@ -58,12 +59,17 @@ class Guard:
             return EXCLUDED
         if self.skipped and self._was_skipped(path):
             return SKIPPED
+        identity = (status.st_dev, status.st_ino)
         changed_ns = status.st_mtime_ns if identity in self.touched else status.st_ctime_ns
         if self.before_ns is not None and changed_ns >= self.before_ns:
             return CHANGED
         return None
 
-    def may_clear(self, path: bytes, names: frozenset[bytes]) -> bool:
+    def is_own(self, status: os.stat_result) -> bool:
+        """Return whether this is the repository or Syncova's own data."""
+        return (status.st_dev, status.st_ino) in self.own
+
+    def may_clear(self, path: bytes, names: AbstractSet[bytes]) -> bool:
         """Return whether the backup holds all that lay in the directory `path`, in which it has these names."""
         return not (self.tags and path and names == {TAG})
 

@@ -132,6 +132,9 @@ class Remover:
                 removal.objects += 1
                 return _Fate.GONE
             return _failed(removal, path, error)
+        if removal.descent.identity != (status.st_dev, status.st_ino):
+            removal.descent.up()
+            return _failed(removal, path, OSError("another directory took its place meanwhile"))
         frame = _Frame(name, path, [], stat.S_IMODE(status.st_mode) if closed and removal.act else None)
         removal.frames.append(frame)
         self._list(removal, frame)

@@ -120,7 +120,8 @@ def _run(job: _Restore, repository: RestorableRepository) -> None:
     first = next(job.selection(), None)  # a path that is not there is told before anything is made
     del first
     refuse_inside(job.request.target, identities(job.request.keep_out))
-    opened = open_target(job.request.target, whole=job.whole)
+    # Where the source was a single file, its directory is none of the backup's.
+    opened = open_target(job.request.target, whole=job.whole and job.backup.root.top_entry is not None)
     root = opened.descriptor
     try:
         if opened.fresh and not is_unfinished(os.fstat(root)):

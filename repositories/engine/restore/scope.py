@@ -7,6 +7,7 @@ come too, although a manifest has no listing of them.
 import heapq
 import itertools
 from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from repositories.engine.manifest.entries import EntryType
@@ -20,7 +21,7 @@ class Covered:
 
     path: bytes
     top: bytes
-    names: frozenset[bytes]
+    names: AbstractSet[bytes]
 
 
 def covered(selection: Iterable[Selected], paths: tuple[bytes, ...], *, single_file: bool) -> Iterator[Covered]:
@@ -33,7 +34,7 @@ def covered(selection: Iterable[Selected], paths: tuple[bytes, ...], *, single_f
         # The others are only the way to something restored.
         top = next((top for top in tops if is_within(path, top)), None)
         if top is not None and not (single_file and not path):
-            yield Covered(path, top, frozenset(names))
+            yield Covered(path, top, names)
 
 
 def _directories(

@@ -36,7 +36,7 @@ def is_unfinished(status: os.stat_result) -> bool:
     return stat.S_ISREG(status.st_mode) and mode == UNFINISHED_FILE and status.st_nlink == 1
 
 
-def refuse_inside(target: bytes, kept_out: frozenset[tuple[int, int]]) -> None:
+def refuse_inside(target: bytes, kept_out: frozenset[tuple[int, int]], what: str = "the repository") -> None:
     """Raise RestoreTargetError if the target is one of these directories (st_dev, st_ino), or would lie below one."""
     current = os.path.realpath(target)
     while True:
@@ -44,8 +44,7 @@ def refuse_inside(target: bytes, kept_out: frozenset[tuple[int, int]]) -> None:
             status = os.stat(current)
             if (status.st_dev, status.st_ino) in kept_out:
                 raise RestoreTargetError(
-                    f"target {show_path(target)} is the repository or lies in it",
-                    hint="give a directory outside the repository",
+                    f"target {show_path(target)} is {what} or lies in it", hint=f"give a directory outside {what}"
                 )
         if current == b"/":
             return

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from repositories.engine.errors import IntegrityError
+from repositories.engine.errors import IntegrityError, RestoreTargetError
 from repositories.engine.manifest.backups import list_backups
 from repositories.engine.repository import Repository
 from repositories.engine.restore import Deletion, RestoreResult
@@ -182,7 +182,7 @@ def test_a_damaged_page_of_the_manifest_forbids_it(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not IS_ROOT, reason="mounting needs root")
 @pytest.mark.parametrize("kind", ["tmpfs", "bind"])
-@pytest.mark.parametrize("where", ["a/b", "extra.d/mounted", "other"])
+@pytest.mark.parametrize("where", ["a", "extra.d/mounted", "other"])
 def test_no_mounted_file_system_is_entered(kind: str, where: str, repository: Repository, out: Path) -> None:
     """Bind mounts of the same file system too, whose device number is the same."""
 
@@ -209,3 +209,33 @@ def test_no_mounted_file_system_is_entered(kind: str, where: str, repository: Re
 def _unshare() -> None:
     assert ctypes.CDLL(None).unshare(0x00020000) == 0
     subprocess.run(["mount", "--make-rprivate", "/"], check=True)
+
+
+def test_a_name_that_is_only_spelled_otherwise_stays(
+    repository: Repository, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """2.10: a file system that keeps another spelling lists a name that the backup does not have."""
+    listdir, lstat, unlink = os.listdir, os.stat, os.unlink
+    lists = {b"file": "FILE"}
+    leads = {b"FILE": b"file"}
+    monkeypatch.setattr(os, "listdir", lambda path: [lists.get(os.fsencode(name), name) for name in listdir(path)])
+    monkeypatch.setattr(os, "stat", lambda path, **rest: lstat(leads.get(path) or path, **rest))
+    monkeypatch.setattr(os, "unlink", lambda path, **rest: unlink(leads.get(path) or path, **rest))
+    result = restore_latest(repository, out, overwrite=CHANGED, deletion=Deletion())
+    monkeypatch.undo()
+    assert result.deletion is not None
+    assert dict(result.deletion.spared_paths) == dict.fromkeys(
+        (b"FILE", b"a/FILE", b"a/b/FILE", b"other/FILE"), reasons.SPELLING
+    )
+    assert (out / "a" / "file").read_bytes() == b"a/file"
+    assert not (out / "a" / "extra").exists()
+
+
+def test_nothing_goes_where_our_own_data_is_now(repository: Repository, tree: Path, out: Path) -> None:
+    """A directory of the backup may have become Syncova's own since; and our own data is no target for deleting."""
+    result = deleting(repository, out, deletion=Deletion(None, (bytes(out / "a"),)))
+    assert result.spared_paths == [(b"a", reasons.OWN)]
+    assert (out / "a" / "b" / "extra").exists()
+    assert not (out / "extra").exists()
+    with pytest.raises(RestoreTargetError, match="Syncova's own data or lies in it"):
+        restore_latest(repository, out / "a", overwrite=CHANGED, deletion=Deletion(None, (bytes(out),)))
