@@ -116,10 +116,20 @@ def _watch(leader: int, report: int, wake: int) -> None:
         ready = [descriptor for descriptor, _ in poll.poll()]
         if wake in ready:
             os.read(wake, 4096)
+            _reap_orphans(leader)
         if 0 in ready:
             if os.read(0, 1) != ALL_IS_WELL:
                 _end(leader)
             return
+
+
+def _reap_orphans(leader: int) -> None:
+    """Reap what the command has left behind and has ended: a long command may leave very many."""
+    while True:
+        ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        if ended is None or ended.si_pid == leader:
+            return
+        os.waitpid(ended.si_pid, 0)
 
 
 def _ending(leader: int) -> tuple[bytes, int] | None:

@@ -209,6 +209,14 @@ def test_what_a_command_leaves_behind_does_not_hold_up_its_success(tmp_path: Pat
     os.kill(process_of(known), signal.SIGKILL)
 
 
+def test_orphans_are_reaped_while_the_command_runs() -> None:
+    """A command that runs for hours may leave as many as the system has numbers."""
+    data, _ = read_all(
+        script("for i in 1 2 3 4 5; do (true &); done; sleep 0.4; ps -o stat= --ppid $PPID | grep -c Z; true")
+    )
+    assert data == b"0\n"
+
+
 def test_an_output_that_stays_open_after_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody can tell whether it is whole: no backup, and the process that holds it is ended."""
     monkeypatch.setattr(command_module, "_QUIET_LOOKS", 2)
