@@ -18,6 +18,7 @@ from repositories.engine.storage.memory import MemoryStorage
 from tests.engine.backup.interruptions import (
     SIZE,
     TOTAL,
+    CancelWhenRead,
     Heard,
     broken_off,
     build_files,
@@ -139,7 +140,9 @@ def test_a_long_sleep_beside_a_prune_ends_the_backup_at_its_next_checkpoint(sour
     """What it refers to may be gone: its commit would be refused hours later."""
     repository = make_repository()
     back_up_tree(repository, source)
-    (source / "d2" / "f0").write_bytes(pattern(SIZE, 90))
+    for name in ("f0", "d2/f0"):
+        (source / name).write_bytes(pattern(SIZE, 90))
+    read = CancelWhenRead(10**9)
     packs = frozenset(repository.reader().index.packs())
 
     def mark() -> bool:
@@ -148,7 +151,8 @@ def test_a_long_sleep_beside_a_prune_ends_the_backup_at_its_next_checkpoint(sour
         return False
 
     with pytest.raises(CommitRefusedError, match="a prune marked or removed"):
-        often(repository, source, cancelled=mark, confirm=ended_by(LeaseLostError("not reached")))
+        often(repository, source, cancelled=mark, read_bucket=read)
+    assert read.left == 10**9 - SIZE, "it did not go on reading"
     assert len(list_backups(repository)) == 1
 
 
@@ -163,7 +167,9 @@ def test_a_checkpoint_takes_the_newest_fence(source: Path, repository: Repositor
     with pytest.raises(LeaseLostError):
         often(repository, source, cancelled=mark, confirm=ended_by(LeaseLostError("taken over")))
     repository.store.put(ObjectKind.SWEEP, encode(SweepRecord(3, bytes(16), 1, b"", b"", b"", b"")))
-    assert {each.fence for each in repository.checkpoints().counted} == {3}
+    counted = repository.checkpoints().counted
+    assert {each.fence for each in counted} == {3}
+    assert len(counted) > 5
     assert back_up_tree(repository, source).bytes_read <= SIZE
 
 

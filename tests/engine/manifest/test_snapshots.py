@@ -29,7 +29,7 @@ def keys(chunks: MemoryChunks, writer: EntryWriter) -> list[Key]:
         directory, st.sets(st.binary(min_size=1, max_size=3).filter(lambda name: name.isalnum())), max_size=9
     )
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_a_snapshot_after_each_step_holds_what_came_before(tree: dict[bytes, set[bytes]]) -> None:
     """And the writer goes on as if nothing had been asked: its pages are the same as without."""
     chunks = MemoryChunks()
