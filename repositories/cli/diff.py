@@ -83,8 +83,7 @@ def _print(
         tail = lambda: {"summary": dataclasses.asdict(summary)}  # noqa: E731  (asked for when all is counted)
         print_spooled(terminal, head, "changes", map(_change_fields, changes), tail)
         return
-    for change in changes:
-        terminal.line(_line(change))
+    terminal.lines(map(_line, changes))
     counts = (
         f"{summary.added:,} added, {summary.removed:,} removed, {summary.changed:,} changed",
         f"{summary.metadata_only:,} in metadata alone",

@@ -1,5 +1,6 @@
 """`syncova-repo find`: in which backups a path is, and in which versions."""
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
@@ -124,21 +125,20 @@ def _print(terminal: Terminal, search: "Search", backups: list["Backup"]) -> Non
         }
         print_spooled(terminal, head, "found", map(_found_fields, search.results()), unread)
         return
-    count = 0
+    count = itertools.count()
+    terminal.lines(_lines(search.results(), count))
+    terminal.note(f"{show_count(next(count), 'path')} found in {show_count(len(backups), 'backup')}")
+
+
+def _lines(results: "Iterator[Found]", count: Iterator[int]) -> Iterator[str]:
     source = None
-    for found in search.results():
+    for found in results:
         if found.source_name != source:
             source = found.source_name
-            terminal.line(f"source {show_text(source)}")
-        for line in _lines(found):
-            terminal.line(line)
-        count += 1
-    terminal.note(f"{show_count(count, 'path')} found in {show_count(len(backups), 'backup')}")
-
-
-def _lines(found: "Found") -> Iterator[str]:
-    for version in found.versions:
-        yield f"{facts(version.entry)}  {_span(version)}  {named(found.path, version.entry)}"
+            yield f"source {show_text(source)}"
+        for version in found.versions:
+            yield f"{facts(version.entry)}  {_span(version)}  {named(found.path, version.entry)}"
+        next(count)
 
 
 def _span(version: "Version") -> str:

@@ -73,5 +73,7 @@ def _print(terminal: Terminal, backup: "Backup", entries: Iterator[tuple[bytes, 
         fields = (entry_fields(path, entry) for path, entry in entries)
         print_spooled(terminal, {"backup": backup_fields(backup)}, "entries", fields)
         return
-    for path, entry in entries:
-        terminal.line(f"{facts(entry)} {group(entry):>10}  {named(path, entry)}" if long else show_path(path))
+    terminal.lines(
+        f"{facts(entry)} {group(entry):>10}  {named(path, entry)}" if long else show_path(path)
+        for path, entry in entries
+    )

@@ -5,6 +5,7 @@ Owns both streams for the whole command. Text handed to it is plain: foreign nam
 """
 
 import contextlib
+import itertools
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,6 +18,7 @@ from repositories.console.options import OutputOptions
 from repositories.engine.display import show_text
 from syncova_project import env
 
+_LINES_HELD = 256
 _RED, _YELLOW, _PLAIN = "\x1b[1;31m", "\x1b[33m", "\x1b[0m"
 
 
@@ -42,6 +44,12 @@ class Terminal:
         if not self.json:
             with _output():
                 sys.stdout.write(text + "\n")
+
+    def lines(self, texts: Iterable[str]) -> None:
+        """Print many lines of the result: cheaper than one by one, and never more than a few hundred held."""
+        waiting = iter(texts)
+        while some := list(itertools.islice(waiting, _LINES_HELD)):
+            self.line("\n".join(some))
 
     def table(self, rows: Iterable[tuple[str, str]]) -> None:
         """Print names and values in two columns."""

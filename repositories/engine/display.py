@@ -72,7 +72,7 @@ def show_duration(seconds: float) -> str:
 def show_time(ns: int) -> str:
     """Return nanoseconds since the epoch as `2026-11-30 08:51:05 UTC`."""
     moment = _moment(ns)
-    return f"{ns} ns" if moment is None else f"{moment:%Y-%m-%d %H:%M:%S} UTC"
+    return f"{ns} ns" if moment is None else f"{moment.isoformat(' ', 'seconds')[:19]} UTC"
 
 
 def time_field(ns: int) -> str:

@@ -16,6 +16,7 @@ BLOCK: Final = 512
 FILE, LINK, SYMLINK, CHARACTER_DEVICE, BLOCK_DEVICE, DIRECTORY, FIFO = b"0", b"1", b"2", b"3", b"4", b"5", b"6"
 END: Final = bytes(2 * BLOCK)
 _EXTENDED: Final = b"x"
+_USTAR: Final = b"ustar\x0000" + bytes(64)
 _NAME_FIELD: Final = 100
 _OWED_LITTLE: Final = 64 * KIB
 _OCTAL_8, _OCTAL_12 = 0o7777777, 0o77777777777
@@ -74,12 +75,11 @@ def padding(length: int) -> bytes:
 
 def _overflow(member: Member) -> Iterable[tuple[bytes, bytes]]:
     """Yield the records for what does not fit, or is not told exactly by, the ustar block."""
-    names = (("path", member.name), ("linkpath", member.target))
-    if any(not _is_utf8(name) for _, name in names):
+    names = ((b"path", member.name), (b"linkpath", member.target))
+    long = [(key, name) for key, name in names if len(name) > _NAME_FIELD or not name.isascii()]
+    if not all(_is_utf8(name) for _, name in long):
         yield b"hdrcharset", b"BINARY"
-    for key, name in names:
-        if len(name) > _NAME_FIELD or not name.isascii():
-            yield key.encode(), name
+    yield from long
     if member.size > _OCTAL_12:
         yield b"size", b"%d" % member.size
     for key, number in (("uid", member.uid), ("gid", member.gid)):
@@ -108,32 +108,24 @@ def _record(key: bytes, value: bytes) -> bytes:
 
 
 def _ustar(member: Member, name: bytes, kind: bytes, size: int) -> bytes:
-    fields = (
-        _text(name, _NAME_FIELD),
-        _octal(member.mode & 0o7777, 8),
-        _octal(member.uid if member.uid <= _OCTAL_8 else 0, 8),
-        _octal(member.gid if member.gid <= _OCTAL_8 else 0, 8),
-        _octal(size if size <= _OCTAL_12 else 0, 12),
-        _octal(min(max(member.mtime_ns // 1_000_000_000, 0), _OCTAL_12), 12),
-        b" " * 8,
-        kind,
-        _text(b"" if kind == _EXTENDED else member.target, _NAME_FIELD),
-        b"ustar\x0000",
-        bytes(64),
-        _octal(member.device[0], 8),
-        _octal(member.device[1], 8),
-        bytes(167),
+    seconds = member.mtime_ns // 1_000_000_000
+    numbers = (
+        member.mode & 0o7777,
+        member.uid if member.uid <= _OCTAL_8 else 0,
+        member.gid if member.gid <= _OCTAL_8 else 0,
+        size if size <= _OCTAL_12 else 0,
+        min(max(seconds, 0), _OCTAL_12),
     )
-    block = b"".join(fields)
-    return block[:148] + b"%06o\0 " % sum(block) + block[156:]
+    before = _text(name, _NAME_FIELD) + b"%07o\0%07o\0%07o\0%011o\0%011o\0" % numbers
+    target = b"" if kind == _EXTENDED else member.target
+    behind = kind + _text(target, _NAME_FIELD) + _USTAR + b"%07o\0%07o\0" % member.device
+    # The checksum counts its own field as spaces; zeros count nothing.
+    checksum = sum((before + behind).translate(None, b"\0")) + 8 * ord(" ")
+    return (before + b"%06o\0 " % checksum + behind).ljust(BLOCK, b"\0")
 
 
 def _text(name: bytes, width: int) -> bytes:
     return name[:width].ljust(width, b"\0")
-
-
-def _octal(number: int, width: int) -> bytes:
-    return b"%0*o\0" % (width - 1, number)
 
 
 def _decimal(ns: int) -> bytes:
