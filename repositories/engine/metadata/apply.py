@@ -12,10 +12,10 @@ import enum
 import errno
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from repositories.engine.metadata.extended import ACL_PREFIX, object_in, remove_xattr, write_xattr
+from repositories.engine.metadata.extended import ACL_PREFIX, pinned_path, remove_xattr, write_xattr
 
 SPECIAL_BITS = stat.S_ISUID | stat.S_ISGID
 _ACLS = (ACL_PREFIX + b"access", ACL_PREFIX + b"default")
@@ -59,25 +59,61 @@ def apply_to_descriptor(descriptor: int, wanted: Attributes, report: ReportAttri
     _require_time(os.fstat(descriptor), wanted, report)
 
 
-def apply_to_link(directory: int, name: bytes, wanted: Attributes, report: ReportAttribute) -> None:
-    """Set the attributes of a symbolic link itself; a link has no mode of its own."""
-    _owner(lambda uid, gid: os.chown(name, uid, gid, dir_fd=directory, follow_symlinks=False), wanted, report)
-    if wanted.xattrs:
-        _set_xattrs(object_in(directory, name), wanted.xattrs, report)
-    _set_times_at(directory, name, wanted, report)
+@dataclass(frozen=True, slots=True)
+class Fresh:
+    """What was made a moment ago, as it must be found: anybody who owns its directory may have exchanged it.
+
+    `kind` is its `S_IFMT`, `device` its number. `inherits`: it was given ACLs by its directory, which go.
+    """
+
+    kind: int
+    device: int = 0
+    inherits: bool = False
 
 
-def apply_to_special(directory: int, name: bytes, wanted: Attributes, report: ReportAttribute) -> None:
-    """Set the attributes of a FIFO or device, which must not be opened."""
-    owned = _owner(lambda uid, gid: os.chown(name, uid, gid, dir_fd=directory, follow_symlinks=False), wanted, report)
-    plain, acls = _parted(wanted.xattrs)
-    if plain:
-        _set_xattrs(object_in(directory, name), plain, report)
-    _set_times_at(directory, name, wanted, report)
-    if acls:
-        _set_xattrs(object_in(directory, name), acls, report)
-    mode = _mode(wanted, report, owned=owned)
-    _attempt(lambda: chmod_unopened(directory, name, mode), AttributeClass.MODE, report)
+def apply_to_link(
+    directory: int, name: bytes, wanted: Attributes, report: ReportAttribute, fresh: Fresh | None = None
+) -> None:
+    """Set the attributes of a symbolic link itself, which has no mode. Raises OSError for another object."""
+    with _pinned(directory, name, fresh) as (descriptor, path):
+        _owner(lambda uid, gid: os.chown(path, uid, gid), wanted, report)
+        _set_xattrs(path, wanted.xattrs, report)
+        _set_times(descriptor, path, wanted, report)
+
+
+def apply_to_special(
+    directory: int, name: bytes, wanted: Attributes, report: ReportAttribute, fresh: Fresh | None = None
+) -> None:
+    """Set the attributes of a FIFO or device, which must not be opened. Raises OSError for another object."""
+    with _pinned(directory, name, fresh) as (descriptor, path):
+        if fresh is not None and fresh.inherits:
+            remove_inherited_acls(path)
+        owned = _owner(lambda uid, gid: os.chown(path, uid, gid), wanted, report)
+        plain, acls = _parted(wanted.xattrs)
+        _set_xattrs(path, plain, report)
+        _set_times(descriptor, path, wanted, report)
+        _set_xattrs(path, acls, report)
+        mode = _mode(wanted, report, owned=owned)
+        _attempt(lambda: os.chmod(path, mode), AttributeClass.MODE, report)
+
+
+@contextlib.contextmanager
+def _pinned(directory: int, name: bytes, fresh: Fresh | None) -> Iterator[tuple[int, bytes]]:
+    """Give a descriptor that pins an object without opening it, and a path that leads to exactly that one.
+
+    A name that was exchanged for a hard link to something of ours elsewhere would else carry the attributes there.
+    """
+    descriptor = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
+    try:
+        status = os.fstat(descriptor)
+        if fresh is not None and (
+            (stat.S_IFMT(status.st_mode), status.st_rdev, status.st_nlink, status.st_uid)
+            != (fresh.kind, fresh.device, 1, os.geteuid())
+        ):
+            raise OSError(errno.ESTALE, "it was exchanged for another object while it was restored")
+        yield descriptor, pinned_path(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _owner(chown: Callable[[int, int], None], wanted: Attributes, report: ReportAttribute) -> bool:
@@ -122,10 +158,10 @@ def remove_inherited_acls(target: int | bytes) -> None:
             remove_xattr(target, name)
 
 
-def _set_times_at(directory: int, name: bytes, wanted: Attributes, report: ReportAttribute) -> None:
+def _set_times(descriptor: int, path: bytes, wanted: Attributes, report: ReportAttribute) -> None:
     times = (wanted.mtime_ns, wanted.mtime_ns)
-    _attempt(lambda: os.utime(name, ns=times, dir_fd=directory, follow_symlinks=False), None, report)
-    _require_time(os.stat(name, dir_fd=directory, follow_symlinks=False), wanted, report)
+    _attempt(lambda: os.utime(path, ns=times), None, report)
+    _require_time(os.fstat(descriptor), wanted, report)
 
 
 def _require_time(status: os.stat_result, wanted: Attributes, report: ReportAttribute) -> None:
@@ -135,11 +171,12 @@ def _require_time(status: os.stat_result, wanted: Attributes, report: ReportAttr
 
 
 def chmod_unopened(directory: int, name: bytes, mode: int) -> None:
-    """Set the mode of an object by name, without following a link and without opening it. Raises OSError."""
-    # O_PATH pins the object without opening it; chmod through /proc reaches exactly that one.
-    descriptor = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
+    """Set the mode of a directory by its name, without following a link and without opening it. Raises OSError."""
+    # O_PATH pins the object without opening it; chmod through /proc reaches exactly that one. A file that was put in
+    # the place of the directory could be a hard link to any other.
+    descriptor = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
     try:
-        os.chmod(b"/proc/self/fd/%d" % descriptor, mode)
+        os.chmod(pinned_path(descriptor), mode)
     finally:
         os.close(descriptor)
 

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from repositories.engine.errors import IntegrityError, ObjectMissingError
-from repositories.engine.manifest.entries import Entry, EntryType
+from repositories.engine.manifest.entries import Entry, EntryType, entry_type
 from repositories.engine.metadata.apply import (
     AttributeClass,
     Attributes,
+    Fresh,
     apply_to_link,
     apply_to_special,
-    chmod_unopened,
     remove_inherited_acls,
 )
 from repositories.engine.metadata.extended import object_in
@@ -31,8 +31,10 @@ from repositories.engine.restore.tally import Tally
 from repositories.engine.restore.target import UNFINISHED_DIRECTORY, is_unfinished
 from repositories.engine.restore.widened import Widened
 from repositories.engine.restore.writing import attributes_of, raise_if_fatal
+from repositories.engine.source.descent import DIRECTORY_FLAGS
 
 _DEVICE_TYPES = {EntryType.CHARACTER_DEVICE: stat.S_IFCHR, EntryType.BLOCK_DEVICE: stat.S_IFBLK}
+_KINDS = {EntryType.LINK: stat.S_IFLNK, EntryType.FIFO: stat.S_IFIFO, **_DEVICE_TYPES}
 _NO_LINKS = frozenset({errno.EPERM, errno.EMLINK, errno.EXDEV, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EACCES})
 
 
@@ -79,6 +81,8 @@ class ObjectMaker:
         """Make `path` a hard link to (directory, name) `first`; return False when it must be written by itself."""
         try:
             source = os.stat(first[1], dir_fd=first[0], follow_symlinks=False)
+            if entry_type(source.st_mode) != entry.type:
+                return False  # a tampered manifest may call objects of different types one group
             return self._link(first, source, directory, (path, entry))
         except OSError as error:
             raise_if_fatal(error)
@@ -94,9 +98,7 @@ class ObjectMaker:
 
         def finished(name: bytes) -> None:
             _create(directory, name, entry)
-            if around.inherits and entry.type != EntryType.LINK:
-                remove_inherited_acls(object_in(directory, name))
-            self._set_attributes(directory, name, entry, attributes)
+            self._set_attributes(directory, name, entry, attributes, _fresh(entry, inherits=around.inherits))
 
         try:
             status = os.stat(entry.name, dir_fd=directory, follow_symlinks=False)
@@ -134,9 +136,11 @@ class ObjectMaker:
             return False
         return True
 
-    def _set_attributes(self, directory: int, name: bytes, entry: Entry, attributes: Attributes) -> None:
+    def _set_attributes(
+        self, directory: int, name: bytes, entry: Entry, attributes: Attributes, fresh: Fresh | None = None
+    ) -> None:
         apply = apply_to_link if entry.type == EntryType.LINK else apply_to_special
-        apply(directory, name, attributes, self._tally.warn)
+        apply(directory, name, attributes, self._tally.warn, fresh)
 
     def _made_directory(self, directory: int, path: bytes, entry: Entry) -> bool:
         self._tally.restored(entry)
@@ -208,8 +212,18 @@ def _temporary(directory: int, name: bytes) -> Iterator[bytes]:
 def _make_directory(directory: int, name: bytes, around: Surroundings) -> None:
     os.mkdir(name, UNFINISHED_DIRECTORY, dir_fd=directory)
     if around.inherits:
-        remove_inherited_acls(object_in(directory, name))
-        chmod_unopened(directory, name, UNFINISHED_DIRECTORY)
+        descriptor = os.open(name, DIRECTORY_FLAGS, dir_fd=directory)
+        try:
+            remove_inherited_acls(descriptor)
+            os.chmod(descriptor, UNFINISHED_DIRECTORY)
+        finally:
+            os.close(descriptor)
+
+
+def _fresh(entry: Entry, *, inherits: bool) -> Fresh:
+    """Return what must be found under the name of an object that was made for `entry`."""
+    device = os.makedev(*entry.device) if entry.type in _DEVICE_TYPES and entry.device is not None else 0
+    return Fresh(_KINDS[EntryType(entry.type)], device, inherits)
 
 
 def _create(directory: int, name: bytes, entry: Entry) -> None:
