@@ -49,6 +49,15 @@ def test_the_output_of_a_command_is_backed_up(programs: Programs) -> None:
     assert programs.repo("check", programs.repository, "--read-data").code == exits.DONE
 
 
+def test_there_is_no_place_to_restore_it_in(programs: Programs) -> None:
+    back_up_output(programs, "echo", "x")
+    ended = programs.agent(
+        "restore", "-r", programs.repository, "--backup", "latest", "--in-place", "--overwrite", "always"
+    )
+    assert ended.code == exits.FAILED
+    assert "there is no place to restore it in" in ended.err
+
+
 def test_all_words_after_the_dashes_are_the_commands(programs: Programs) -> None:
     """Also those that are options of ours, and a second pair of dashes."""
     words = ("--json", "-r", "/else", "--help", "--", "-v", "$HOME", "a b", "")
