@@ -1,5 +1,6 @@
 """Checkpoints that are damaged, void, somebody else's, or put beside a prune: nothing is lost but time (2.15)."""
 
+import stat
 from pathlib import Path
 
 import pytest
@@ -23,12 +24,14 @@ from tests.engine.backup.interruptions import (
     broken_off,
     build_files,
     ended_by,
+    held,
     often,
     require_restorable,
     root_of,
 )
 from tests.engine.repositories import PASSWORD, back_up_tree, make_repository
 from tests.engine.trees import pattern
+from tests.engine.users import as_ordinary_user
 
 
 @pytest.fixture
@@ -219,3 +222,20 @@ def test_a_backup_that_reads_nothing_puts_no_checkpoint(source: Path, repository
     with pytest.raises(LeaseLostError):
         often(repository, source, confirm=ended_by(LeaseLostError("taken over")))
     assert repository.checkpoints().counted == []
+
+
+def test_an_ordinary_user_goes_on_too_and_is_told_again_what_it_may_not_read(tmp_path: Path, source: Path) -> None:
+    """2.14: locked files have no entry in a checkpoint, so that the next try meets them again."""
+    (source / "f1").chmod(0)
+    for above in (tmp_path, *tmp_path.parents[:2]):
+        above.chmod(above.stat().st_mode | stat.S_IXOTH)
+
+    def run() -> tuple[int, int, list[bytes]]:
+        repository = make_repository()
+        broken_off(repository, source, 5 * SIZE)
+        known = sum(held(repository).values())
+        result = back_up_tree(repository, source)
+        return known, result.bytes_read, [problem.path for problem in result.problems]
+
+    known, read, problems = as_ordinary_user(run, source)
+    assert (known, read, problems) == (4 * SIZE, TOTAL - SIZE - 4 * SIZE, [b"f1"])
