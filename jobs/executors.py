@@ -104,12 +104,16 @@ class SourceResult:
 
 @dataclass(frozen=True, slots=True)
 class ExecutionResult:
-    """What an executor returns: a failure of the whole run, a cancel that it obeyed, and each source's result."""
+    """What an executor returns: a failure of the whole run, a cancel that it obeyed, and each source's result.
+
+    `elsewhere`: the id of the repository that the run met in place of the adopted one (A10), "" when it was that one.
+    """
 
     failure: Failure | None = None
     cancelled: CancelOrigin | None = None
     sources: tuple[SourceResult, ...] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    elsewhere: str = ""
 
 
 @dataclass(frozen=True, slots=True)

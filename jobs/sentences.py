@@ -62,6 +62,11 @@ def reason_sentence(run: Run) -> str:
         return run.error_message
     if run.reason_code == "objects_skipped":
         return _skipped_sentence(run.reason_parameters)
+    if run.reason_code == "repository_swapped":
+        observed = run.reason_parameters.get("observed", "")
+        return _("The repository was swapped: the run met %(observed)s in place of the registered one.") % {
+            "observed": observed
+        }
     if run.state == RunState.CANCELLED:
         return _cancelled_sentence(run)
     return _("Completed.") if run.state == RunState.SUCCEEDED else ""

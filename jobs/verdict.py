@@ -1,4 +1,4 @@
-"""The verdict over a run (A6, A11): cancelled > executor's error > skipped objects > success. Pure.
+"""The verdict over a run (A6, A11): cancel > executor's error > swapped repository > skipped objects > success. Pure.
 
 Owns the order and the failure class of "all sources failed". Must not write: jobs.conclusion does.
 """
@@ -45,7 +45,14 @@ def decide(result: ExecutionResult, expected: Sequence[uuid.UUID], cancel: Cance
         return Verdict(RunState.CANCELLED, f"cancelled_{origin}", cancel_origin=origin, figures=figures)
     if result.failure is not None:
         return _failed(result.failure, "executor_failed", figures)
-    return _by_sources(complete(result.sources, expected), result.parameters)
+    verdict = _by_sources(complete(result.sources, expected), result.parameters)
+    if result.elsewhere and verdict.state != RunState.FAILED:
+        # What was made is there, but not where the job keeps its backups.
+        told = {"observed": result.elsewhere}
+        return replace(
+            verdict, state=RunState.PARTIAL_FAILURE, reason_code="repository_swapped", reason_parameters=told
+        )
+    return verdict
 
 
 def complete(sources: Sequence[SourceResult], expected: Sequence[uuid.UUID]) -> tuple[SourceResult, ...]:

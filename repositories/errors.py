@@ -23,6 +23,12 @@ class RepositoryRegisteredError(ConflictError):
     code: ClassVar[str] = "REPOSITORY_ALREADY_REGISTERED"
 
 
+class RepositoryNotLookedAtError(ConflictError):
+    """What lies at the repository's location now is not known, so it cannot be adopted."""
+
+    code: ClassVar[str] = "REPOSITORY_NOT_LOOKED_AT"
+
+
 class EncryptionRequiredError(SyncovaError):
     """A repository without key material is refused when it is set up (A5)."""
 

@@ -7,9 +7,12 @@ import re
 
 from django.conf import settings
 from django.db import IntegrityError
+from django.db.models import Q, Value
+from django.db.models.functions import Lower
+from django.db.models.lookups import Exact
 
 from repositories.errors import EncryptionRequiredError, RepositoryNameTakenError, RepositoryRegisteredError
-from repositories.models import WORD, Repository
+from repositories.models import WORD, Repository, RepositoryState
 from syncova_project.errors import ValidationFailedError
 
 
@@ -60,3 +63,11 @@ def checked_label(field: str, value: str, limit: int) -> str:
         sentence = f"Has to be 1 to {limit} characters long, without NUL."
         raise ValidationFailedError(f"The {field} is not acceptable.", hint=sentence, details={field: [sentence]})
     return value
+
+
+def known_one(name: str, location: str, worker_group: str) -> Repository | None:
+    """Return the row that a registration takes over: a failed one by name, an opened one by its place as well."""
+    same_name = Exact(Lower("name"), Lower(Value(name)))
+    same_place = Q(state=RepositoryState.ACTIVE, location=location, worker_group=worker_group)
+    taken_over = Repository.objects.filter(same_name).filter(Q(state=RepositoryState.FAILED) | same_place)
+    return taken_over.select_for_update(no_key=True).first()

@@ -7,6 +7,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from repositories.looking import is_looked_for
 from repositories.models import Repository, RepositoryFreeze
 from repositories.selectors import open_freezes, refusal
 from repositories.services import MAX_NAME, MAX_REASON
@@ -55,6 +56,8 @@ def repository_json(repository: Repository) -> dict[str, Any]:
         "state_reason": repository.state_reason,
         "repository_id": repository.repository_id,
         "observed_repository_id": repository.observed_repository_id,
+        "observed_at": instant(repository.observed_at) if repository.observed_at else None,
+        "look_pending": is_looked_for(repository),
         "swapped": swapped,
         "accepts_backups": refused is None,
         "refusal_code": refused.code if refused else None,

@@ -10,16 +10,17 @@ import uuid
 from dataclasses import asdict, dataclass
 
 from django.db import IntegrityError, transaction
-from django.db.models import Q, Value
-from django.db.models.functions import Greatest, Lower
-from django.db.models.lookups import Exact
+from django.db.models import Value
+from django.db.models.functions import Greatest
 
 from repositories.doorbell import request_pass, ring_inspection
 from repositories.identifiers import new_id
 from repositories.locations import normalised_location
+from repositories.looking import require_fresh_look
 from repositories.models import Backup, Repository, RepositoryFreeze, RepositoryState
-from repositories.registration import checked_group, checked_label, refusal_by_constraint, require_key
+from repositories.registration import checked_group, checked_label, known_one, refusal_by_constraint, require_key
 from repositories.selectors import inspections_unanswered, repository_get
+from repositories.troubles import repository_unopened
 from repositories.vault import password_context, seal
 from syncova_project.access.services import audit_record
 
@@ -74,7 +75,7 @@ def repository_register(
     location = normalised_location(location)
     require_key(password)
     with transaction.atomic():
-        repository = _known_one(name, location, worker_group) or Repository(id=new_id(now), created_at=now)
+        repository = known_one(name, location, worker_group) or Repository(id=new_id(now), created_at=now)
         again = not repository._state.adding
         repository.name, repository.location, repository.worker_group = name, location, worker_group
         repository.sealed_password = seal(password, password_context(repository.id))
@@ -101,7 +102,8 @@ def repository_inspected(*, repository_id: uuid.UUID, repository_hex: str, now: 
     """
     with transaction.atomic():
         rival = Repository.objects.filter(repository_id=repository_hex).exclude(pk=repository_id).first()
-        if rival is not None:
+        # What was opened before is swapped instead: that freezes it.
+        if rival is not None and repository_get(repository_id).state == RepositoryState.REGISTERING:
             reason = f"It is the same repository as {rival.name!r}, which is registered already."
             repository_inspection_failed(
                 repository_id=repository_id, code="REPOSITORY_ALREADY_REGISTERED", message=reason, now=now
@@ -112,12 +114,15 @@ def repository_inspected(*, repository_id: uuid.UUID, repository_hex: str, now: 
 
 
 def repository_inspection_failed(*, repository_id: uuid.UUID, code: str, message: str, now: dt.datetime) -> Repository:
-    """Take a worker's report that the repository did not open; a repository that ever opened stays as it is."""
+    """Take a worker's report that the repository did not open: one that ever opened stays, with the trouble noted."""
     with transaction.atomic():
         changed = Repository.objects.filter(pk=repository_id, state=RepositoryState.REGISTERING).update(
             state=RepositoryState.FAILED, state_code=code, state_reason=message
         )
-        if changed:
+        if not changed:
+            repository_unopened(repository_id=repository_id, code=code, message=message, now=now)
+            Repository.objects.filter(pk=repository_id).update(inspection_rung_at=None)
+        else:
             _audit_opening("repository.open_failed", repository_id, now, {"code": code, "reason": message})
     return repository_get(repository_id)
 
@@ -157,6 +162,7 @@ def observe_repository_id(
             return Observation.ADOPTED
         repository.trouble_code, repository.trouble_reason, repository.trouble_at = "", "", None
         if run_id is None:
+            repository.inspection_rung_at = None
             # A worker opened it to see whether its password is right: only that ends a registration.
             repository.state, repository.state_code, repository.state_reason = RepositoryState.ACTIVE, "", ""
             request_pass()
@@ -205,7 +211,8 @@ def repository_unfreeze(
     """Close every open row of the freeze journal (G1); returns how many, 0 when it was not frozen.
 
     After a swap, `adopt_observed_id` says that the new medium is the right one; else the next run that sees it
-    freezes the repository again. Raises RepositoryRegisteredError if another row adopted that id.
+    freezes the repository again. Raises RepositoryRegisteredError if another row adopted that id, and
+    RepositoryNotLookedAtError if nobody looked lately (repositories.looking).
     """
     with transaction.atomic():
         repository = _locked(repository_id)
@@ -250,6 +257,7 @@ def fence_confirm(*, repository_id: uuid.UUID, fence: int) -> None:
 
 
 def _adopt_observed(repository: Repository, actor: str, now: dt.datetime) -> None:
+    require_fresh_look(repository, now)
     before, after = repository.repository_id, repository.observed_repository_id
     if after is None or after == before:
         return
@@ -269,14 +277,6 @@ def _adopt_observed(repository: Repository, actor: str, now: dt.datetime) -> Non
 def _locked(repository_id: uuid.UUID) -> Repository:
     repository_get(repository_id)
     return Repository.objects.select_for_update(no_key=True).get(pk=repository_id)
-
-
-def _known_one(name: str, location: str, worker_group: str) -> Repository | None:
-    """Return the row that a registration takes over: a failed one by name, an opened one by its place as well."""
-    same_name = Exact(Lower("name"), Lower(Value(name)))
-    same_place = Q(state=RepositoryState.ACTIVE, location=location, worker_group=worker_group)
-    taken_over = Repository.objects.filter(same_name).filter(Q(state=RepositoryState.FAILED) | same_place)
-    return taken_over.select_for_update(no_key=True).first()
 
 
 def _save_registered(repository: Repository) -> None:

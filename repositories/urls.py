@@ -2,11 +2,18 @@
 
 from django.urls import path
 
-from repositories.views import RepositoriesView, RepositoryFreezeView, RepositoryUnfreezeView, RepositoryView
+from repositories.views import (
+    RepositoriesView,
+    RepositoryFreezeView,
+    RepositoryLookView,
+    RepositoryUnfreezeView,
+    RepositoryView,
+)
 
 urlpatterns = [
     path("repositories", RepositoriesView.as_view(), name="repositories"),
     path("repositories/<uuid:repository_id>", RepositoryView.as_view(), name="repository"),
     path("repositories/<uuid:repository_id>/freeze", RepositoryFreezeView.as_view(), name="repository-freeze"),
+    path("repositories/<uuid:repository_id>/look", RepositoryLookView.as_view(), name="repository-look"),
     path("repositories/<uuid:repository_id>/unfreeze", RepositoryUnfreezeView.as_view(), name="repository-unfreeze"),
 ]

@@ -5,6 +5,7 @@ import uuid
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from repositories.looking import repository_look
 from repositories.selectors import repositories_visible, repository_get
 from repositories.serializers import FreezeInput, RegisterInput, RepositoryFilter, UnfreezeInput, repository_json
 from repositories.services import repository_freeze, repository_register, repository_unfreeze
@@ -48,6 +49,18 @@ class RepositoryFreezeView(ApiView):
         reason = self.body(request)["reason"]
         repository_freeze(repository_id=repository_id, reason=reason, actor=actor_of(request), now=clock.now())
         return Response(repository_json(repository_get(repository_id)))
+
+
+class RepositoryLookView(ApiView):
+    """POST asks a worker which repository lies at the location now (A10); `look_pending` says when it has answered."""
+
+    scopes = {"POST": (Scope.REPOSITORIES_WRITE,)}
+    statuses = {"POST": 202}
+
+    def post(self, request: Request, repository_id: uuid.UUID) -> Response:
+        """Return the repository as it is known so far."""
+        repository = repository_look(repository_id=repository_id, actor=actor_of(request), now=clock.now())
+        return Response(repository_json(repository), status=202)
 
 
 class RepositoryUnfreezeView(ApiView):

@@ -58,13 +58,15 @@ def _by_engine(
         events = BackupEvents(request, control, process, access, row.fence_confirmed)
         last = follow(process, handle=events.handle, stop=lambda: asked(control))
         log_last_words(process, control)
-    result = _result(last, events.results(), control)
+    result = replace(_result(last, events.results(), control, access), elsewhere=events.elsewhere)
     if result.failure is not None:
         events.unopened(result.failure)
     return result
 
 
-def _result(last: Finished | Failed, sources: tuple[SourceResult, ...], control: ExecutionControl) -> ExecutionResult:
+def _result(
+    last: Finished | Failed, sources: tuple[SourceResult, ...], control: ExecutionControl, access: RepositoryAccess
+) -> ExecutionResult:
     if not isinstance(last, Failed):
         return ExecutionResult(sources=sources)
     origin = control.cancelled()
@@ -72,7 +74,7 @@ def _result(last: Finished | Failed, sources: tuple[SourceResult, ...], control:
         return ExecutionResult(cancelled=origin, sources=sources)
     if last.error.code == "LEASE_LOST":
         raise LeaseLostError(last.error.message)
-    return ExecutionResult(failure=outcome.failure_of(last.error), sources=sources)
+    return ExecutionResult(failure=outcome.unopened(last.error, access.expected_id), sources=sources)
 
 
 def _refused(source: ExecutionSource, control: ExecutionControl) -> SourceResult | None:

@@ -54,6 +54,8 @@ class BackupEvents:
         self._confirmed_before = confirmed_before
         self._sources = {str(source.task_run_id): source for source in request.sources}
         self._open = False
+        # The id of the repository that is there in place of the adopted one, "" when it is that one.
+        self.elsewhere = ""
         self._results: dict[str, SourceResult] = {}
         self._progress: dict[str, protocol.Progress] = {}
         self._answers: dict[type[protocol.Event], Callable[[Any], None]] = {
@@ -85,8 +87,11 @@ class BackupEvents:
         self._open = True
         expected = self._access.expected_id
         if expected is not None and expected != event.repository_id:
+            self.elsewhere = event.repository_id
             self._control.log(
-                "error", f"The repository was swapped: it is {event.repository_id}, not {expected}. The run goes on."
+                "error",
+                f"The repository was swapped: it is {event.repository_id}, not {expected}. The run goes on, and does "
+                "not count as a backup in the registered one.",
             )
         opening = Opening(
             repository_id=self._access.id,
@@ -137,7 +142,7 @@ class BackupEvents:
         self._record(
             lambda: task_runs.source_finished(self._request.run_id, self._request.fence, result, now=database_now())
         )
-        if result.state == TaskState.SUCCEEDED:
+        if result.state == TaskState.SUCCEEDED and not self.elsewhere:
             reference = self._reference(event.source, result)
             self._record(lambda: backup_record(reference=reference, now=database_now()))
 

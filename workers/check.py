@@ -4,12 +4,13 @@ Owns the translation of its report into a verdict's parts: damage is a failure o
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from jobs.executors import ExecutionControl, ExecutionRequest, ExecutionResult, Failure, Progress
 from jobs.states import FailureClass
 from repositories.engine.process.client import EngineProcess
-from repositories.engine.process.protocol import Event, Failed, Finished, Log
+from repositories.engine.process.protocol import Event, Failed, Finished, Log, Opened
 from repositories.engine.process.protocol import Progress as EngineProgress
 from repositories.models import Repository
 from repositories.opening import RepositoryAccess
@@ -25,8 +26,12 @@ def check(
 ) -> ExecutionResult:
     """Check the run's repository; `read_data` in the run's parameters reads every pack too."""
 
+    seen: list[str] = []
+
     def handle(event: Event) -> None:
-        if isinstance(event, EngineProgress):
+        if isinstance(event, Opened):
+            seen.append(event.repository_id)
+        elif isinstance(event, EngineProgress):
             phase, current = outcome.clean(event.phase, 100), outcome.clean(event.current)
             control.heartbeat(Progress(phase, event.files, event.bytes_read, event.bytes_stored, current))
         elif isinstance(event, Log):
@@ -36,16 +41,17 @@ def check(
     with EngineProcess(check_request(access, read_data=read_data), environment=engine_environment()) as process:
         last = follow(process, handle=handle, stop=lambda: asked(control))
         log_last_words(process, control)
-    return _result(last, control)
+    elsewhere = next((each for each in seen if access.expected_id not in {None, each}), "")
+    return replace(_result(last, control, access), elsewhere=elsewhere)
 
 
-def _result(last: Finished | Failed, control: ExecutionControl) -> ExecutionResult:
+def _result(last: Finished | Failed, control: ExecutionControl, access: RepositoryAccess) -> ExecutionResult:
     if isinstance(last, Finished):
         return _verdict(last.result, control)
     origin = control.cancelled()
     if origin is not None:
         return ExecutionResult(cancelled=origin)
-    return ExecutionResult(failure=outcome.failure_of(last.error))
+    return ExecutionResult(failure=outcome.unopened(last.error, access.expected_id))
 
 
 def _verdict(report: Mapping[str, Any], control: ExecutionControl) -> ExecutionResult:

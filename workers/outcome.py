@@ -8,6 +8,7 @@ import datetime as dt
 import shlex
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 import msgspec
@@ -15,7 +16,7 @@ import msgspec
 from jobs.executors import ExecutionSource, Failure, Figures, SourceResult
 from jobs.states import BackupMode, FailureClass, TaskState
 from repositories.engine.display import show_path
-from repositories.engine.errors import SourceEmptyError
+from repositories.engine.errors import RepositoryNotFoundError, SourceEmptyError
 from repositories.engine.process.protocol import ErrorInfo, ProblemInfo, SourceFigures, SourceFinished
 from syncova_project.instants import moment_at
 
@@ -34,6 +35,15 @@ def failure_of(error: ErrorInfo) -> Failure:
     known = error.failure_class in FailureClass.values
     failure_class = FailureClass(error.failure_class) if known else FailureClass.UNKNOWN
     return Failure(clean(error.code, 100), clean(error.message), failure_class, hint=clean(error.hint))
+
+
+def unopened(error: ErrorInfo, expected_id: str | None) -> Failure:
+    """Return the failure of a run whose engine failed; a repository that was there before is missed, not misnamed."""
+    failure = failure_of(error)
+    if failure.code != RepositoryNotFoundError.code or expected_id is None:
+        return failure
+    # No word of making one: below a file system that is not mounted lies an empty directory.
+    return replace(failure, failure_class=FailureClass.REPOSITORY, hint="It was opened before: is its medium mounted?")
 
 
 def succeeded(source: ExecutionSource, figures: SourceFigures) -> SourceResult:

@@ -7,14 +7,18 @@ from typing import Annotated, Any
 from typer import Argument, Option
 
 from jobs.ctl import shapes
-from jobs.ctl.api import Api
+from jobs.ctl.api import Api, Json
 from jobs.ctl.names import find_repository
+from jobs.ctl.patience import looks
+from jobs.ctl.repository_verbs import trouble
 from jobs.ctl.server import find_server
 from repositories.console import exits
-from repositories.console.failures import CommandError
+from repositories.console.failures import CommandError, Failure, ReportedFailureError
 from repositories.console.options import OutputOptions
-from repositories.console.terminal import terminal_of
+from repositories.console.terminal import Terminal, terminal_of
 from repositories.engine.display import show_text
+
+_SEE = "see to its medium and its worker, then run it again; nothing was changed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +34,8 @@ class UnfreezeOptions(OutputOptions):
     """What `unfreeze` takes."""
 
     repository: Annotated[str, Argument(metavar="REPOSITORY", help="Its name or id.")]
-    adopt: Annotated[bool, Option("--adopt", help="A swapped medium is the right one from now on.")] = False
+    adopt: Annotated[bool, Option("--adopt", help="The medium that is there now is the right one.")] = False
+    wait: Annotated[int, Option("--wait", metavar="SECONDS", min=0, help="How long to wait for a look at it.")] = 30
 
 
 class Freeze:
@@ -53,14 +58,25 @@ class Unfreeze:
     """Clears every freeze of a repository."""
 
     NAME = "unfreeze"
-    HELP = "Clear every freeze of a repository, so that waiting runs may start."
+    HELP = (
+        "Clear every freeze of a repository, so that waiting runs may start. A worker first looks which repository is "
+        "there now."
+    )
     EXAMPLES = ("unfreeze vault", "unfreeze vault --adopt")
     Options = UnfreezeOptions
 
     @staticmethod
     def run(options: UnfreezeOptions) -> int:
-        """Clear them; repeating that is harmless."""
-        return _change(options, options.repository, "unfreeze", {"adopt_observed_id": options.adopt})
+        """Look, then clear them; repeating that is harmless."""
+        api = Api(find_server())
+        seen = _look(api, find_repository(api, options.repository)["id"], options.wait)
+        if options.adopt and not _is_seen(seen):
+            raise ReportedFailureError(Failure("REPOSITORY_NOT_LOOKED_AT", _unseen(seen), _SEE))
+        code = _change(
+            options, options.repository, "unfreeze", {"adopt_observed_id": options.adopt and seen["swapped"]}
+        )
+        _warn(terminal_of(options), seen, adopts=options.adopt)
+        return code
 
 
 def _change(options: OutputOptions, name: str, action: str, body: Mapping[str, Any]) -> int:
@@ -68,8 +84,42 @@ def _change(options: OutputOptions, name: str, action: str, body: Mapping[str, A
     shown = api.post(f"repositories/{find_repository(api, name)['id']}/{action}", body)
     takes = "yes" if shown["accepts_backups"] else f"no: {show_text(shown['refusal_reason'])}"
     terminal.table([("name", show_text(shown["name"])), ("takes backups", takes)])
-    if shown["swapped"]:
-        seen, adopted = shapes.text(shown["observed_repository_id"]), shapes.text(shown["repository_id"])
-        terminal.warning(f"its medium is {seen}, adopted was {adopted}; without --adopt the next run freezes it again")
     terminal.document(shown)
     return exits.DONE
+
+
+def _look(api: Api, repository_id: str, seconds: int) -> Json:
+    """Return the repository once a worker has looked, or as it is when the time is over."""
+    shown = api.post(f"repositories/{repository_id}/look")
+    for _ in looks(seconds):
+        shown = api.get(f"repositories/{repository_id}")
+        if not shown["look_pending"]:
+            break
+    return shown
+
+
+def _is_seen(shown: Json) -> bool:
+    return not shown["look_pending"] and shown["trouble"] is None
+
+
+def _unseen(shown: Json) -> str:
+    """Say why it is not known what is there now."""
+    if shown["look_pending"]:
+        why = f"no worker of group {show_text(shown['worker_group'])} has looked what is there now"
+    else:
+        why = trouble(shown)
+    seen, at = shapes.text(shown["observed_repository_id"]), shapes.exact(shown["observed_at"])
+    return f"{show_text(shown['name'])}: {why}; when it was last opened ({at}) it was {seen}"
+
+
+def _warn(terminal: Terminal, seen: Json, *, adopts: bool) -> None:
+    adopted, there = shapes.text(seen["repository_id"]), shapes.text(seen["observed_repository_id"])
+    if not _is_seen(seen):
+        terminal.warning(_unseen(seen))
+    elif adopts and not seen["swapped"]:
+        terminal.note(f"nothing to adopt: its medium is {adopted}, as before")
+    elif seen["swapped"] and not adopts:
+        terminal.warning(
+            f"its medium is {there} now, adopted was {adopted}: the next run freezes it again, "
+            "until that medium is back or this one is adopted (--adopt)"
+        )

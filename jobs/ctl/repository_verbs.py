@@ -77,6 +77,9 @@ def _tell(terminal: Terminal, shown: Json, options: RegisterOptions) -> int:
     if shown["state"] == "failed":
         code = shown["state_code"]
         hint = _NEXT.get(code, "mend it and register it again under the same name")
+        if code == "REPOSITORY_NOT_FOUND" and shown["repository_id"] is not None:
+            # A new one in the place of a file system that is not mounted would make things worse.
+            hint = "it was opened before: is its medium mounted?"
         raise ReportedFailureError(Failure(code, shown["state_reason"], hint, EXIT_CODES.get(code, exits.FAILED)))
     if shown["state"] == "registering" and options.wait:
         group = show_text(shown["worker_group"])

@@ -8,7 +8,13 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from repositories.models import Repository
-from repositories.services import observe_repository_id, repository_freeze
+from repositories.services import (
+    observe_repository_id,
+    repository_freeze,
+    repository_inspected,
+    repository_inspection_failed,
+)
+from syncova_project import clock
 from syncova_project.access.models import AuditEntry
 from tests.api.client import ApiClient
 from tests.repositories import doorbells
@@ -152,7 +158,7 @@ def test_freezing_and_clearing_over_http() -> None:
 def test_a_swapped_medium_is_adopted_only_by_name(*, adopts: bool) -> None:
     """A10, G5."""
     repository, other = make_repository(fence_intended=7, fence_confirmed=7), random_hex()
-    observe_repository_id(repository_id=repository.id, observed_hex=other, run_id=None, now=NOW)
+    observe_repository_id(repository_id=repository.id, observed_hex=other, run_id=None, now=clock.now())
     shown = ApiClient().post(f"repositories/{repository.id}/unfreeze", {"adopt_observed_id": adopts}).json
     assert (shown["accepts_backups"], shown["swapped"]) == (True, not adopts)
     assert shown["repository_id"] == (other if adopts else repository.repository_id)
@@ -160,10 +166,36 @@ def test_a_swapped_medium_is_adopted_only_by_name(*, adopts: bool) -> None:
     assert (repository.fence_intended, repository.fence_confirmed) == (7, 0 if adopts else 7)
 
 
+def test_what_was_seen_some_time_ago_is_not_adopted(django_capture_on_commit_callbacks: Any) -> None:
+    """A10: the medium may be another one by now; a worker is asked to look, and its answer is adopted."""
+    repository, before, there = make_repository(), random_hex(), random_hex()
+    observe_repository_id(repository_id=repository.id, observed_hex=before, run_id=None, now=NOW)
+    client, adopt = ApiClient(), {"adopt_observed_id": True}
+    client.post(f"repositories/{repository.id}/unfreeze", adopt).refused(409, "REPOSITORY_NOT_LOOKED_AT")
+    with django_capture_on_commit_callbacks(execute=True):
+        asked = client.post(f"repositories/{repository.id}/look")
+    assert (asked.status, asked.json["look_pending"]) == (202, True)
+    assert [(repository.id, "default")] == doorbells.RUNG
+    client.post(f"repositories/{repository.id}/unfreeze", adopt).refused(409, "REPOSITORY_NOT_LOOKED_AT")
+    repository_inspected(repository_id=repository.id, repository_hex=there, now=clock.now())
+    assert client.get(f"repositories/{repository.id}").json["look_pending"] is False
+    shown = client.post(f"repositories/{repository.id}/unfreeze", adopt).json
+    assert (shown["repository_id"], shown["accepts_backups"]) == (there, True)
+
+
+def test_a_look_that_found_nothing_is_an_answer_too() -> None:
+    repository, client = make_repository(), ApiClient()
+    client.post(f"repositories/{repository.id}/look")
+    repository_inspection_failed(repository_id=repository.id, code="X", message="nothing there", now=clock.now())
+    shown = client.get(f"repositories/{repository.id}").json
+    assert (shown["look_pending"], shown["state"], shown["trouble"]["reason"]) == (False, "active", "nothing there")
+    client.post(f"{NOBODY}/look").refused(404, "REPOSITORY_UNKNOWN")
+
+
 def test_an_id_that_another_row_adopted_is_not_adopted_again() -> None:
     repository, other = make_repository(), make_repository()
     assert other.repository_id is not None
-    observe_repository_id(repository_id=repository.id, observed_hex=other.repository_id, run_id=None, now=NOW)
+    observe_repository_id(repository_id=repository.id, observed_hex=other.repository_id, run_id=None, now=clock.now())
     answer = ApiClient().post(f"repositories/{repository.id}/unfreeze", {"adopt_observed_id": True})
     answer.refused(409, "REPOSITORY_ALREADY_REGISTERED")
     assert ApiClient().get(f"repositories/{repository.id}").json["accepts_backups"] is False
@@ -176,6 +208,7 @@ def test_an_id_that_another_row_adopted_is_not_adopted_again() -> None:
         ("GET", "repositories/01900000-0000-7000-8000-000000000000", "repositories.read"),
         ("POST", "repositories", "repositories.write"),
         ("POST", f"{NOBODY}/freeze", "repositories.write"),
+        ("POST", f"{NOBODY}/look", "repositories.write"),
         ("POST", f"{NOBODY}/unfreeze", "repositories.write"),
     ],
 )

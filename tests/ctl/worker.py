@@ -41,7 +41,20 @@ def inspect(repository_id: uuid.UUID, group: str) -> None:
 
 
 def opens(repository_id: uuid.UUID) -> None:
+    """Find the repository that was there before, or a new one."""
+    known = Repository.objects.get(pk=repository_id).repository_id
+    repository_inspected(repository_id=repository_id, repository_hex=known or uuid.uuid4().hex, now=database_now())
+
+
+def finds_another(repository_id: uuid.UUID) -> None:
+    """Find a repository that was never there before."""
     repository_inspected(repository_id=repository_id, repository_hex=uuid.uuid4().hex, now=database_now())
+
+
+def finds_nothing(repository_id: uuid.UUID) -> None:
+    repository_inspection_failed(
+        repository_id=repository_id, code="REPOSITORY_NOT_FOUND", message="nothing is there", now=database_now()
+    )
 
 
 def has_wrong_password(repository_id: uuid.UUID) -> None:

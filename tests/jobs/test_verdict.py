@@ -6,6 +6,8 @@ import uuid
 import pytest
 
 from jobs.executors import ExecutionResult, Failure, Figures, SourceResult
+from jobs.models import Run
+from jobs.sentences import reason_sentence
 from jobs.states import BackupMode, CancelOrigin, FailureClass, RunState, TaskState
 from jobs.verdict import decide
 
@@ -39,6 +41,15 @@ def test_skipped_objects_are_a_partial_failure_with_their_reason() -> None:
     assert verdict.state is RunState.PARTIAL_FAILURE
     assert verdict.failure is None
     assert verdict.reason_parameters == {"skipped": 17, "sources_failed": 0, "reasons": {"permission": 17}}
+
+
+def test_what_went_to_a_swapped_repository_is_no_success() -> None:
+    """A10: the run went on, but not where the job keeps its backups; a failure stays one."""
+    verdict = decide(ExecutionResult(sources=(good(),), elsewhere="ab" * 16), [FIRST])
+    assert (verdict.state, verdict.reason_code) == (RunState.PARTIAL_FAILURE, "repository_swapped")
+    told = Run(state=verdict.state, reason_code=verdict.reason_code, reason_parameters=verdict.reason_parameters)
+    assert f"the run met {'ab' * 16} in place of the registered one" in reason_sentence(told)
+    assert decide(ExecutionResult(sources=(bad(FIRST),), elsewhere="ab" * 16), [FIRST]).state is RunState.FAILED
 
 
 def test_a_failed_source_counts_as_skipped() -> None:
