@@ -51,7 +51,7 @@ def _over(repository: Repository, backup: Backup, place: Path) -> int:
     return _restored(repository, backup, place, overwrite=Overwrite.ALWAYS, verify=True)
 
 
-def _checked(repository: Repository, backup: Backup, place: Path) -> int:
+def checked(repository: Repository, backup: Backup, place: Path) -> int:
     del backup, place
     return check(repository, CheckRequest(read_data=True), Hooks()).exit_code
 
@@ -123,5 +123,5 @@ WRITERS: dict[str, Reader] = {
     "restore over": _over,
     "without syncova": _without_syncova,
 }
-CONTENT: dict[str, Reader] = {"check": _checked, "dump": _dumped, "dump in part": _dumped_in_part}
+CONTENT: dict[str, Reader] = {"check": checked, "dump": _dumped, "dump in part": _dumped_in_part}
 NAMES: dict[str, Reader] = {"ls": _listed, "find": _found, "diff": _differing}
