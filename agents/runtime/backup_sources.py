@@ -98,7 +98,7 @@ def _command_source(options: Options, name: str) -> SourceRequest:
     variables = env.inherited(without_settings=True).items()
     place = CommandPlace(
         directory=absolute(".", "the working directory"),
-        environment=tuple((os.fsencode(key), os.fsencode(value)) for key, value in variables),
+        environment=tuple((os.fsencode(key), os.fsencode(value)) for key, value in variables if key),
     )
     command = tuple(map(os.fsencode, options.command))
     return _source(options, b"stdin:" + raw, type=_STDIN, command=command, place=place)

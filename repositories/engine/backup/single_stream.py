@@ -85,7 +85,7 @@ def back_up_command(
     lines on its stderr are logged in either case.
     """
     name = stdin_name(source.path)
-    if not command.words or not command.words[0]:
+    if not command.can_be_started:
         raise ConfigurationError("there is no command whose output could be backed up", hint="give it after --")
     run = _begin(session, source, (options, hooks), name)
     output = CommandOutput(command, run.pulse.beat, run.pulse.taken)

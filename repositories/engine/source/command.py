@@ -38,6 +38,14 @@ class Command:
     directory: bytes = b"/"
 
     @property
+    def can_be_started(self) -> bool:
+        """Whether there is a program, and nothing that no process could be given."""
+        names = [name for name, _ in self.environment]
+        texts = [*self.words, self.directory, *names, *(value for _, value in self.environment)]
+        nameless = any(not name or b"=" in name for name in names)
+        return bool(self.words and self.words[0]) and not nameless and not any(b"\0" in text for text in texts)
+
+    @property
     def program(self) -> str:
         """The program's name for messages."""
         return show_path(os.path.basename(self.words[0]) or self.words[0])

@@ -138,6 +138,25 @@ def test_only_the_name_of_the_program_is_told() -> None:
 
 
 @pytest.mark.parametrize(
+    "impossible",
+    [
+        Command(()),
+        Command((b"",)),
+        Command((b"a\0",)),
+        Command((b"a", b"\0")),
+        Command((b"a",), ((b"", b"x"),)),
+        Command((b"a",), ((b"A=", b"x"),)),
+        Command((b"a",), ((b"A", b"x\0B=y"),)),
+        Command((b"a",), (), b"/\0"),
+    ],
+)
+def test_what_no_process_can_be_given(impossible: Command) -> None:
+    """Least of all a variable that holds another one."""
+    assert not impossible.can_be_started
+    assert Command((b"a", b""), ((b"A", b""), (b"B", b"="))).can_be_started
+
+
+@pytest.mark.parametrize(
     ("words", "reason"),
     [
         ((b"no-such-program",), "cannot be started: No such file or directory"),
