@@ -11,6 +11,7 @@ from typer import Argument, Option
 from repositories.cli.arguments import LOCATION_RULE, expect
 from repositories.cli.spooled import print_spooled
 from repositories.console import exits
+from repositories.console.note_lines import note_lines
 from repositories.console.options import RepositoryOptions
 from repositories.console.repository_access import open_here, split_location
 from repositories.console.terminal import Terminal, terminal_of
@@ -18,6 +19,7 @@ from repositories.engine.display import show_bytes, show_count, show_path, show_
 
 if TYPE_CHECKING:
     from repositories.engine.manifest.backups import Backup
+    from repositories.engine.manifest.problems import ProblemCount
     from repositories.engine.manifest.root import Statistics
 
 NAME = "show"
@@ -55,7 +57,8 @@ def run(options: Options) -> int:
         problems = map(problem_fields, found)
         listed = 0 if backup.root.problems is None else backup.root.problems.count
         if terminal.json:
-            tail = {"problem_count": listed}
+            counts = [_count_fields(count) for count in backup.root.problem_counts]
+            tail = {"problem_count": listed, "problem_counts": counts}
             print_spooled(terminal, {"backup": backup_fields(backup)}, "problems", problems, lambda: tail)
         else:
             _print(terminal, backup, problems)
@@ -84,8 +87,22 @@ def _print(terminal: Terminal, backup: "Backup", problems: Iterator[dict[str, An
             ("problems", _problems(figures)),
         ]
     )
+    for line in note_lines(_notes(root.problem_counts)):
+        terminal.line(f"  note: {line}")
     for problem in problems:
         terminal.line(f"  {problem['severity']}: {problem['path']}: {_reason(problem)}")
+
+
+def _notes(counts: "tuple[ProblemCount, ...]") -> dict[str, int]:
+    from repositories.engine.manifest.problems import Severity
+
+    return {count.kind: count.count for count in counts if count.severity == Severity.NOTE}
+
+
+def _count_fields(count: "ProblemCount") -> dict[str, Any]:
+    from repositories.engine.process.describe import severity_name
+
+    return {"severity": severity_name(count.severity), "kind": show_text(count.kind), "count": count.count}
 
 
 def _reason(problem: dict[str, Any]) -> str:

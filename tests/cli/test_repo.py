@@ -18,6 +18,7 @@ from repositories.engine.repository import open_repository
 from repositories.engine.storage.local import LocalStorage
 from tests.cli.programs import HOSTILE, MARKUP, Programs, hostile_tree
 from tests.engine.repositories import PASSWORD, back_up_tree
+from tests.engine.trees import add_socket
 
 
 @pytest.fixture
@@ -119,7 +120,7 @@ def test_show_takes_any_unique_part_of_an_id(programs: Programs, tree: Path) -> 
     (backup,) = programs.repo("list", programs.repository, "--json").json["backups"]
     for selector in ("latest", backup["id"], backup["short_id"], backup["id"][-8:], backup["manifest_id"][:6]):
         document = programs.repo("show", programs.repository, selector, "--json").json
-        assert document == {"backup": backup, "problems": [], "problem_count": 0}
+        assert document == {"backup": backup, "problems": [], "problem_count": 0, "problem_counts": []}
     missing = programs.repo("show", programs.repository, "ffffffffffff", "--json")
     assert missing.json["error"]["code"] == "BACKUP_NOT_FOUND"
     assert missing.code == exits.FAILED
@@ -130,6 +131,7 @@ def test_show_lists_the_problems_that_a_backup_carries(
 ) -> None:
     """engine.md 1.6: a backup carries its problems."""
     (tree / "secret").write_bytes(b"x")
+    add_socket(tree)
     real_open = os.open
 
     def deny(path: bytes, *arguments: int, **fields: int) -> int:
@@ -145,9 +147,12 @@ def test_show_lists_the_problems_that_a_backup_carries(
     assert document["backup"]["state"] == "partial"
     (problem,) = document["problems"]
     assert (problem["severity"], problem["kind"], problem["path"]) == ("skipped", "permission", "secret")
+    note = {"severity": "note", "kind": "socket", "count": 1}
+    assert document["problem_counts"] == [{"severity": "skipped", "kind": "permission", "count": 1}, note]
     shown = programs.repo("show", programs.repository, "latest").out
     assert "  skipped: secret: Permission denied\n" in shown
-    assert "1 skipped, 0 warnings, 0 notes" in shown
+    assert "  note: sockets, which hold no data: 1\n" in shown
+    assert "1 skipped, 0 warnings, 1 note" in shown
     assert "partial (1 skipped" in programs.repo("list", programs.repository).out
 
 

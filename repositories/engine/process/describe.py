@@ -115,13 +115,17 @@ def entry_type_name(entry: Entry) -> str:
 
 def problem_fields(problem: ProblemRecord) -> dict[str, Any]:
     """Return one problem that a backup carries."""
-    severities = {int(severity): severity.name.lower() for severity in Severity}
     return {
-        "severity": severities.get(problem.severity, "unknown"),
+        "severity": severity_name(problem.severity),
         "kind": show_text(problem.kind),
         **path_fields(problem.path or b"."),
         "detail": show_text(problem.detail),
     }
+
+
+def severity_name(severity: int) -> str:
+    """Return a severity in words; `unknown` for one that a later version wrote."""
+    return {int(each): each.name.lower() for each in Severity}.get(severity, "unknown")
 
 
 def repository_fields(repository: Repository) -> dict[str, Any]:
