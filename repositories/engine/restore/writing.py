@@ -142,6 +142,8 @@ class FileWriter:
                 self._taken(piece.length)
                 _write_all(descriptor, data, position)
                 written_to = position + piece.length
+            else:
+                self._taken(0)  # a file may claim more holes than anybody waits for: a cancel ends it
             position += piece.length
         self._tally.wrote(written_to)
         if position > written_to:
