@@ -12,7 +12,7 @@ from repositories.engine.format.verification import DamageRecord
 from repositories.engine.ids import ChunkKind
 from repositories.engine.limits import MAX_PAGE, MAX_ROOT
 from repositories.engine.packs.blocks import PendingChunk
-from repositories.engine.repository import Repository, WriteOptions, open_repository
+from repositories.engine.repository import Repository, WriteOptions, WriteSession, open_repository
 from repositories.engine.sessions.gather import Gatherer
 from repositories.engine.storage.memory import MemoryStorage
 from tests.engine.contents import SMALL_PACKS, chunks_of, commit, names, nothing, require_readable, write
@@ -120,6 +120,23 @@ def test_checkpoints_are_no_backups(repository: Repository) -> None:
         assert [each.root for each in repository.checkpoints().counted] == [root]
     reader = repository.reader()
     assert len(reader.read(ChunkKind.PAGE, root)) == 32 * 32
+
+
+def test_a_session_of_many_checkpoints_keeps_few_segments(repository: Repository) -> None:
+    """A first backup of days puts hundreds: their segments are merged on the way, and stay whole."""
+    with repository.begin_write(SMALL_PACKS) as session:
+        chunks = [put_with_checkpoint(session, b"file %d" % number) for number in range(80)]
+    live = repository.catalogue.live(lambda segment, fence: True)
+    assert len(live) <= 34
+    reader = open_repository(repository.storage, PASSWORD).reader()
+    assert [reader.read(ChunkKind.DATA, chunk) for chunk in chunks] == [b"file %d" % n for n in range(80)]
+    assert len(repository.checkpoints().counted) == 80
+
+
+def put_with_checkpoint(session: WriteSession, content: bytes) -> bytes:
+    chunk, _ = session.put(ChunkKind.DATA, content)
+    session.checkpoint(b"root")
+    return chunk
 
 
 def test_a_closed_session_takes_nothing(repository: Repository) -> None:
