@@ -4,6 +4,7 @@ Owns the reasons. A backup tells what it left out: by its rules, and what it cou
 object did not exist, so neither is a reason to delete it.
 """
 
+import itertools
 import os
 import stat
 import threading
@@ -22,6 +23,9 @@ from repositories.engine.source.root import identities
 
 if TYPE_CHECKING:
     from repositories.engine.source.excludes import ExcludeRules
+
+MAX_SKIPPED = 100_000
+"""Objects whose names are held at once; a hostile repository may claim any number."""
 
 EXCLUDED = "left out of the backup by its rules"
 SKIPPED = "could not be read when the backup was made"
@@ -96,12 +100,13 @@ def guard_of(source: ChunkSource, backup: Backup, deletion: Deletion, keep_out: 
     if not root.origin.excludes and _left_out(backup, ProblemKind.EXCLUDED):
         return "the backup left things out by rules that were too long to be kept with it"
     try:
-        skipped = frozenset(
-            problem.path for problem in read_problems(source, root.problems) if problem.severity == Severity.SKIPPED
-        )
+        problems = (each for each in read_problems(source, root.problems) if each.severity == Severity.SKIPPED)
+        skipped = frozenset(each.path for each in itertools.islice(problems, MAX_SKIPPED + 1))
         rules = ExcludeRules(root.origin.excludes, ignoring_case=root.origin.excludes_ignore_case)
     except (IntegrityError, ObjectMissingError, ConfigurationError):
         return "what the backup left out cannot be read"
+    if len(skipped) > MAX_SKIPPED:
+        return f"the backup could not read more than {MAX_SKIPPED:,} objects"
     own = identities((*keep_out, *deletion.spare))
     return Guard(rules, skipped, own, deletion.before_ns, tags=_left_out(backup, ProblemKind.CACHE_DIRECTORY))
 

@@ -63,7 +63,9 @@ def test_what_the_backup_left_out_stays(tree: Path, out: Path) -> None:
 
 
 @pytest.mark.skipif(not IS_ROOT, reason="two users are needed")
-def test_what_the_backup_could_not_read_stays(tree: Path, out: Path, tmp_path: Path) -> None:
+def test_what_the_backup_could_not_read_stays(
+    tree: Path, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     repository = local_repository(tmp_path / "repo")
     (tree / "a" / "b").chmod(0)
     for above in (tmp_path, *tmp_path.parents[:2]):
@@ -82,6 +84,8 @@ def test_what_the_backup_could_not_read_stays(tree: Path, out: Path, tmp_path: P
     }  # fmt: skip
     assert {b"a/b/file", b"a/b/extra"} <= set(describe(out))
     assert b"a/extra" not in describe(out)
+    monkeypatch.setattr(reasons, "MAX_SKIPPED", 0)
+    assert "more than 0 objects" in deleting(repository, out).refused
 
 
 def test_of_a_cache_only_the_tag_is_known(tree: Path, out: Path) -> None:
