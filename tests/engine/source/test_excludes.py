@@ -1,6 +1,7 @@
 """The exclude dialect (gitignore's), and the answer to why."""
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -78,6 +79,8 @@ def explain(root: bytes, path: bytes, rules: Sequence[str]) -> Explanation:
         (["a/***/b"], b"a/x/y/b", False, True),
         (["a**b/c"], b"axb/c", False, True),
         (["a**b/c"], b"a/b/c", False, False),
+        (["a**/c"], b"axb/c", False, True),
+        (["a**/c"], b"a/x/c", False, False),
         (["x/y", "!x/y/"], b"x/y", False, True),
         (["x/y", "!x/y/"], b"x/y", True, False),
         (["*.a", "!b.a", "*.a/"], b"b.a", True, True),
@@ -140,15 +143,17 @@ def test_rules_that_match_nothing_are_named(bad: str) -> None:
     assert len(caught.value.message) < 250
 
 
-def test_rules_that_take_long_to_compile_are_bounded() -> None:
-    with pytest.raises(ConfigurationError, match="with wildcards have more than 1,048,576 characters"):
-        ExcludeRules(["*" + "ab" * 2040 + "*"] * 260)
-
-
-def test_the_number_of_rules_is_bounded() -> None:
-    assert ExcludeRules(["x"] * 100_000).excludes(b"x", is_directory=False)
-    with pytest.raises(ConfigurationError, match="more than 100,000"):
-        ExcludeRules(["x"] * 100_001)
+@given(st.text(alphabet="[]!^-\\*?/: ab&~|{}()+.$#\x00\n\tzA9_\xe9\udcff", max_size=16), st.booleans())
+@settings(max_examples=300, deadline=None)
+@pytest.mark.filterwarnings("error")
+def test_any_text_is_a_rule_or_refused(text: str, ignoring_case: bool) -> None:
+    """Nothing else than our own error, and no warning of what expressions are made with."""
+    try:
+        rules = ExcludeRules([text], ignoring_case=ignoring_case)
+    except ConfigurationError:
+        return
+    for path in (b"a/b", b"[a]-^\xff", b"Ab9_/\xc3\xa9"):
+        rules.excludes(path, is_directory=True)
 
 
 @pytest.mark.parametrize(
@@ -180,49 +185,6 @@ def test_case_can_be_ignored(rule: str, path: bytes, excluded: bool) -> None:
         assert not ExcludeRules([rule]).excludes(path, is_directory=False)
 
 
-def test_a_pathological_rule_cannot_hang_a_run() -> None:
-    """2.8: time grows with the name, not with a power of it (this test would not end otherwise)."""
-    rules = ExcludeRules(["*a" * 40 + "*b", "x/" + "a**" * 40 + "/c"])
-    assert not rules.excludes(b"a" * 255, is_directory=False)
-    assert not rules.excludes(b"x/" + b"a" * 255, is_directory=False)
-    assert rules.excludes(b"a" * 200 + b"b", is_directory=False)
-
-
-@pytest.mark.parametrize(
-    "rule",
-    [
-        "*a" * 2000 + "*b",
-        "?" * 2000 + "*" + "?" * 2000,
-        "*[ab]" * 800 + "c",
-        "*[!x]" * 800 + "*b",
-        "*" + "[a/]" * 800 + "*c",
-        "**/a/" * 600 + "b",
-        "**/" + "a/" * 300 + "b/**/c",
-        "**/*a*/" * 500 + "b",
-        "x/" + "a**" * 800 + "/c",
-        "/" + "*/" * 1500 + "c",
-        "a/**/" * 700 + "*a*a*a*a*b",
-    ],
-)
-def test_nor_can_any_other_long_rule(rule: str) -> None:
-    """2.8: stars, classes, chains of any depth; names and paths as long as they can be (no end to it otherwise)."""
-    rules = ExcludeRules([rule])
-    for path in (b"a" * 1024, b"/".join([b"a"] * 2000), b"/".join([b"a" * 255] * 20), b"a/" * 30_000 + b"x"):
-        assert not rules.excludes(path, is_directory=False)
-        assert not rules.excludes(path, is_directory=True)
-
-
-def test_ten_thousand_rules_and_long_names() -> None:
-    """Of each kind of rule: looked up by name, by path, by ending, or tried one after the other."""
-    kinds = ["{0}", "/a/{0}", "*.{0}", "{0}*x", "!*{0}*{0}*y", "a/**/{0}"]
-    rules = ExcludeRules([kind.format(number) for number in range(1667) for kind in kinds])
-    for number in range(20):
-        assert not rules.excludes(b"%0255d" % number, is_directory=False)
-    assert rules.excludes(b"a/1666", is_directory=False)
-    assert rules.excludes(b"deep/name.1666", is_directory=False)
-    assert not rules.excludes(b"1.1666.1666y", is_directory=False)
-
-
 pieces = ["a", "b", "*", "?", "a*", "**", "ab", "*a*b*", "*b*a", "a*b", "*[ab]*a", "*?b", "***", "a**b"]
 sets = [
     "[ab]",
@@ -243,7 +205,8 @@ sets = [
 classes = ["[[:alpha:]]", "[![:alpha:]]", "[[:punct:]]", "[[:alpha:]-]", "[a/b]", "[\\^!]", "[!^]", "[]-a]", "[[-]]"]
 escaped = ["\\a", "\\*", "\\!", "\\#a", "a ", "a\\ ", "-", "]", "^"]
 piece = st.one_of(*map(st.sampled_from, (pieces, sets, classes, escaped)))
-component = st.lists(piece, min_size=1, max_size=2).map("".join)
+# Git itself takes the stars of `a**/` for directories, against its own documentation (docs/excludes.md).
+component = st.lists(piece, min_size=1, max_size=2).map("".join).filter(lambda text: not re.search(r"[^*]\*\*+$", text))
 rule = st.tuples(
     st.sampled_from(["", "", "!"]),
     st.sampled_from(["", "/", "**/"]),
