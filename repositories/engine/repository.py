@@ -126,8 +126,13 @@ class Repository:
         ]
         return sorted(found, key=lambda each: (each.received_ns, each.name))
 
+    def lay_aside(self, manifest_id: str) -> None:
+        """Count a manifest (id as hex) that `backups` returned among the damaged ones: its root is none."""
+        with self._lock:
+            self._damaged = (*self._damaged, bytes.fromhex(manifest_id))
+
     def damaged_manifests(self) -> list[str]:
-        """Return the names of manifests that the last `backups` could not read in either copy."""
+        """Return the names of manifests that the last `backups` could not read in either copy, or were laid aside."""
         return [object_name(ObjectKind.MANIFEST, manifest_id) for manifest_id in self._damaged]
 
     def hurt_manifests(self) -> frozenset[str]:

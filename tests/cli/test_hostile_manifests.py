@@ -63,6 +63,7 @@ def test_every_verb_refuses_it_by_name(programs: Programs, attack: str, form: tu
 def test_a_root_that_is_none_is_named(programs: Programs, attack: str, verb: tuple[str, ...]) -> None:
     attacked(programs, ROOTS[attack])
     ended = programs.repo(verb[0], "-r", programs.repository, *verb[1:])
-    assert ended.code == 13, ended
+    # What `info` tells is right; it only warns.
+    assert ended.code == (0 if verb == ("info",) else 13), ended
     ended.assert_harmless()
     assert "manifests/" in ended.out + ended.err

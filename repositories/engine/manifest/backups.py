@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from repositories.engine.display import show_count
 from repositories.engine.errors import BackupNotFoundError, IntegrityError
-from repositories.engine.format.kinds import ObjectKind, object_name
 from repositories.engine.ids import SHORT_ID_LENGTH, short_id
 from repositories.engine.manifest.chunks import ChunkSource
 from repositories.engine.manifest.entries import Entry
@@ -42,6 +42,12 @@ class BackupStore(Protocol):
     def backups(self) -> Sequence[AcceptedManifest]:
         """Return the accepted manifests, oldest first."""
 
+    def lay_aside(self, manifest_id: str) -> None:
+        """Count a manifest among the damaged ones."""
+
+    def damaged_manifests(self) -> Sequence[str]:
+        """Return the names of manifests that cannot be read, or were laid aside."""
+
     def reader(self) -> ChunkSource:
         """Return what reads chunks."""
 
@@ -71,18 +77,18 @@ class Backup:
 
 
 def list_backups(repository: BackupStore) -> list[Backup]:
-    """Return all backups, oldest first (by sequence, then receipt)."""
-    backups = [_decoded(stored) for stored in repository.backups()]
+    """Return all backups, oldest first (by sequence, then receipt).
+
+    One bad root must not keep anybody from all others: it is laid aside, and `damaged_manifests` names it.
+    """
+    backups: list[Backup] = []
+    for stored in repository.backups():
+        try:
+            backups.append(Backup(stored.object_id, stored.received_ns, decode_root(stored.root)))
+        except IntegrityError:
+            repository.lay_aside(stored.object_id)
     backups.sort(key=lambda backup: (backup.root.lineage.sequence, backup.received_ns, backup.manifest_id))
     return backups
-
-
-def _decoded(stored: AcceptedManifest) -> Backup:
-    try:
-        return Backup(stored.object_id, stored.received_ns, decode_root(stored.root))
-    except IntegrityError as error:
-        name = object_name(ObjectKind.MANIFEST, bytes.fromhex(stored.object_id))
-        raise IntegrityError(f"{name}: {error.message}", hint=error.hint) from error
 
 
 def find_backup(
@@ -91,8 +97,21 @@ def find_backup(
     """Return the backup that `selector` names: a (short) id, a unique part of one, or `latest`.
 
     `source` restricts to one source's backups; `at_ns` to those received at or before that time. Raises
-    BackupNotFoundError, also when several match.
+    BackupNotFoundError, also when several match, and IntegrityError when it may be one that cannot be read.
     """
+    try:
+        return _find(repository, selector, source, at_ns)
+    except BackupNotFoundError as error:
+        damaged = repository.damaged_manifests()
+        if not damaged:
+            raise
+        raise IntegrityError(
+            f"{error.message}; {show_count(len(damaged), 'manifest')} cannot be read, the first is {damaged[0]}",
+            hint="it may be among those: check tells more; list shows the backups that are left",
+        ) from error
+
+
+def _find(repository: BackupStore, selector: str, source: str | None, at_ns: int | None) -> Backup:
     backups = [backup for backup in list_backups(repository) if source is None or backup.source_name == source]
     if at_ns is not None:
         backups = [backup for backup in backups if backup.received_ns <= at_ns]

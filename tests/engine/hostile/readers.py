@@ -20,7 +20,7 @@ from repositories.engine.browse.finding import Search
 from repositories.engine.browse.looking import entries_of
 from repositories.engine.check import CheckRequest, check
 from repositories.engine.errors import EngineError
-from repositories.engine.manifest.backups import Backup, list_backups
+from repositories.engine.manifest.backups import Backup, find_backup
 from repositories.engine.repository import Repository
 from repositories.engine.restore import Overwrite, RestoreRequest, restore
 from repositories.engine.storage.memory import MemoryStorage
@@ -35,7 +35,7 @@ Reader = Callable[[Repository, Backup, Path], int]
 def code_of(reader: Reader, repository: Repository, place: Path) -> tuple[int, str]:
     """Return the exit code of a reader that looks at the newest backup, and the message it ends with."""
     try:
-        return reader(repository, list_backups(repository)[-1], place), ""
+        return reader(repository, find_backup(repository, "latest"), place), ""
     except EngineError as error:
         return error.exit_code, error.message
 

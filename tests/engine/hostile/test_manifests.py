@@ -263,3 +263,14 @@ def expected(attack: str, reader: str) -> tuple[int, ...]:
         return (0, DAMAGED)
     # A directory with something in it gives way to nothing: it is kept, and what would lie below is left out.
     return (3, DAMAGED) if reader == "restore over" and attack in PARENTS else (DAMAGED,)
+
+
+@pytest.mark.parametrize("attack", [name for name in VALUES if name.startswith("a root")])
+def test_a_root_that_is_none_hides_no_other_backup(attack: str, tmp_path: Path) -> None:
+    """It is laid aside and named; the backups beside it are listed and restored."""
+    evil = Evil()
+    evil.tree([(b"", [hole(b"good")])])
+    VALUES[attack](evil)
+    assert code_of(WRITERS["restore"], evil.repository, tmp_path) == (0, "")
+    assert os.listdir(tmp_path / "target") == ["good"]
+    assert len(evil.repository.damaged_manifests()) == 1
