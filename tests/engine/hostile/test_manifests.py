@@ -12,7 +12,7 @@ from tests.engine.hostile.evil import BLOCK_DEVICE, CHARACTER_DEVICE, DIRECTORY,
 from tests.engine.hostile.fuzzing import limit_memory, limited_time
 from tests.engine.hostile.packing import Raw, pack
 from tests.engine.hostile.readers import CONTENT, DAMAGED, NAMES, WRITERS, Reader, code_of
-from tests.engine.users import in_a_child
+from tests.engine.users import as_ordinary_user, in_a_child
 
 ALL = WRITERS | CONTENT | NAMES
 Attack = Callable[[Evil], None]
@@ -274,3 +274,21 @@ def test_a_root_that_is_none_hides_no_other_backup(attack: str, tmp_path: Path) 
     assert code_of(WRITERS["restore"], evil.repository, tmp_path) == (0, "")
     assert os.listdir(tmp_path / "target") == ["good"]
     assert len(evil.repository.damaged_manifests()) == 1
+
+
+@pytest.mark.parametrize("attack", PARENTS)
+def test_an_ordinary_user_is_as_safe(attack: str, tmp_path: Path) -> None:
+    """2.14: the same without privileges, where less of the system stands in the way of a mistake."""
+    evil = Evil()
+    PARENTS[attack](evil)
+    (tmp_path / "outside").mkdir()
+    at = os.open(tmp_path, os.O_RDONLY)
+
+    def run() -> tuple[int, str]:
+        os.fchdir(at)
+        return code_of(WRITERS["restore"], evil.repository, Path("."))
+
+    code, _ = as_ordinary_user(run, tmp_path)
+    assert code == DAMAGED
+    assert os.listdir(tmp_path / "outside") == []
+    assert sorted(os.listdir(tmp_path)) == ["outside", "target"]

@@ -143,14 +143,13 @@ def test_no_moment_is_right_for_an_exchange(
 def test_an_attacker_who_never_stops_gains_nothing(repository: Repository, tmp_path: Path) -> None:
     """A real process of a real ordinary user, for a short while."""
     scene = Scene(tmp_path)
-    os.chmod(tmp_path, 0o755)  # the attacker has to get in
     child = os.fork()
     if child == 0:
         with contextlib.suppress(BaseException):
+            os.chdir(scene.target)  # as root: the directories above are closed to the attacker
             os.setgroups([])
             os.setresgid(ORDINARY, ORDINARY, ORDINARY)
             os.setresuid(ORDINARY, ORDINARY, ORDINARY)
-            os.chdir(scene.target)
             _exchange_for_ever(os.fsencode(scene.outside))
         os._exit(0)
     try:
@@ -159,10 +158,12 @@ def test_an_attacker_who_never_stops_gains_nothing(repository: Repository, tmp_p
             for overwrite in Overwrite:
                 with contextlib.suppress(EngineError):
                     restore_latest(repository, scene.target, overwrite=overwrite)
+        assert os.waitpid(child, os.WNOHANG) == (0, 0), "the attacker gave up"
     finally:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
     scene.assert_untouched("the attacker was at it all the time")
+    assert any(name.startswith("away-") for name in os.listdir(scene.target.parent)), "it never got hold of anything"
 
 
 def _exchange_for_ever(outside: bytes) -> None:
