@@ -38,10 +38,10 @@ class HeldSentences:
         self.now = clock.now()
 
     def of(self, run: Run) -> str:
-        """Return the sentence of one run, "" when it does not wait or no pass has seen it yet."""
+        """Return the sentence of one run, "" when it does not wait."""
         if is_postponed(run, self.now):
             return postponed_sentence(run)
-        key = (run.state, run.held_code, run.held_subject, run.repository_id, run.runner_id)
+        key = (run.state, run.admitted_at is None, run.held_code, run.held_subject, run.repository_id, run.runner_id)
         if key not in self._known:
             self._known[key] = held_sentence(run)
         return self._known[key]

@@ -12,7 +12,7 @@ from jobs.listing import HeldSentences
 from jobs.models import Job, JobSource, Run, RunEvent, Schedule, TaskRun
 from jobs.run_log import LogLine
 from jobs.selectors import delay_seconds, phase, postponed_seconds, schedule_sentence, silent_since
-from jobs.sentences import is_postponed, reason_sentence
+from jobs.sentences import is_postponed, is_unseen, reason_sentence
 from jobs.states import RunState
 from repositories.engine.display import path_fields
 from repositories.models import RepositoryFreeze
@@ -176,10 +176,11 @@ def _times(run: Run) -> dict[str, Any]:
 
 
 def _held_json(run: Run, sentences: HeldSentences) -> dict[str, Any] | None:
-    if is_postponed(run, sentences.now):
+    if is_postponed(run, sentences.now) or is_unseen(run):
+        postponed = is_postponed(run, sentences.now)
         return {
-            "code": "not_before",
-            "subject": run.origin_run.error_code if run.origin_run else "",
+            "code": "not_before" if postponed else "next_pass",
+            "subject": run.origin_run.error_code if postponed and run.origin_run else "",
             "since": instant(run.created_at),
             "sentence": sentences.of(run),
         }

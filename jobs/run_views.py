@@ -12,11 +12,11 @@ from jobs.listing import RUN_ORDERINGS, HeldSentences, runs_matching
 from jobs.representations import RunPage, event_json, log_json, run_json, run_page_json
 from jobs.run_log import read
 from jobs.selectors import events_of, findings_of, follower_of, run_get, task_runs_of
-from jobs.serializers import NoBody, PositionFilter, RunFilter
+from jobs.serializers import PositionFilter, RunFilter
 from jobs.services import run_cancel
 from syncova_project.access.scopes import Scope
 from syncova_project.paging import PageRequest, read_page
-from syncova_project.rest import ApiView, actor_of
+from syncova_project.rest import ApiView, NoBody, actor_of
 
 READ = (Scope.JOBS_READ, Scope.RUNS_READ)
 

@@ -26,6 +26,9 @@ REASONS: Final[Mapping[str, Callable[[], str]]] = {
     "still_changing": lambda: _("kept changing while it was read"),
     "attribute": lambda: _("attributes could not be read"),
     "parent_unreadable": lambda: _("the earlier backup could not be read"),
+    "mounted": lambda: _("the block device was mounted while it was read"),
+    "content_changed": lambda: _("content changed behind unchanged times"),
+    "not_read_again": lambda: _("could not be read again"),
     "SOURCE_MISSING": lambda: _("source missing"),
     "SOURCE_VANISHED": lambda: _("source vanished while it was read"),
     "SOURCE_EMPTY": lambda: _("source suddenly empty"),
@@ -35,10 +38,17 @@ REASONS: Final[Mapping[str, Callable[[], str]]] = {
 
 
 def held_sentence(run: Run) -> str:
-    """Return why a waiting run waits, "" when it does not or no pass has seen it yet."""
+    """Return why a waiting run waits, "" when it does not."""
+    if is_unseen(run):
+        return _("Waits for the scheduler's next pass.")
     if run.state != RunState.QUEUED or not run.held_code:
         return ""
     return _HELD[HeldCode(run.held_code)](run)
+
+
+def is_unseen(run: Run) -> bool:
+    """Tell whether a run waits and no pass has looked at it yet."""
+    return run.state == RunState.QUEUED and run.admitted_at is None and not run.held_code
 
 
 def is_postponed(run: Run, now: dt.datetime) -> bool:

@@ -100,10 +100,6 @@ class JobInput(StrictSerializer):
         return attrs
 
 
-class NoBody(StrictSerializer):
-    """The body of a POST that takes none; an empty object is the same."""
-
-
 class PageFilter(StrictSerializer):
     """What every list takes."""
 

@@ -11,11 +11,11 @@ from jobs.listing import JOB_ORDERINGS, HeldSentences, job_listed, jobs_matching
 from jobs.representations import job_json, run_json
 from jobs.run_views import runs_page
 from jobs.selectors import run_get
-from jobs.serializers import JobFilter, JobInput, NoBody, RunFilter
+from jobs.serializers import JobFilter, JobInput, RunFilter
 from jobs.services import NewJob, SourceInput, job_create, job_delete, job_pause, job_resume, run_request
 from syncova_project.access.scopes import Scope
 from syncova_project.paging import PageRequest, read_page
-from syncova_project.rest import ApiView, Created, actor_of, create_once
+from syncova_project.rest import ApiView, Created, NoBody, actor_of, create_once
 
 
 class JobsView(ApiView):

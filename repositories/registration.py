@@ -21,9 +21,10 @@ def refusal_by_constraint(repository: Repository, error: IntegrityError) -> Exce
     diagnosis = getattr(error.__cause__, "diag", None)
     constraint = getattr(diagnosis, "constraint_name", None)
     if constraint == "repositories_name_is_unique":
-        return RepositoryNameTakenError(
-            f"There is a repository named {repository.name!r} already.", hint="Choose another name."
-        )
+        known = Repository.objects.filter(name__iexact=repository.name).exclude(pk=repository.pk).first()
+        name = known.name if known else repository.name
+        hint = "Choose another name: capitals alone make none." if name != repository.name else "Choose another name."
+        return RepositoryNameTakenError(f"There is a repository named {name!r} already.", hint=hint)
     if constraint == "repositories_adopted_id_is_unique":
         return RepositoryRegisteredError(
             f"The repository {repository.repository_id} is registered already under another name.",

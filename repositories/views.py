@@ -11,7 +11,7 @@ from repositories.serializers import FreezeInput, RegisterInput, RepositoryFilte
 from repositories.services import repository_freeze, repository_register, repository_unfreeze
 from syncova_project import clock
 from syncova_project.access.scopes import Scope
-from syncova_project.rest import ApiView, Created, actor_of, create_once
+from syncova_project.rest import ApiView, Created, NoBody, actor_of, create_once
 
 
 class RepositoriesView(ApiView):
@@ -55,10 +55,11 @@ class RepositoryLookView(ApiView):
     """POST asks a worker which repository lies at the location now (A10); `look_pending` says when it has answered."""
 
     scopes = {"POST": (Scope.REPOSITORIES_WRITE,)}
-    statuses = {"POST": 202}
+    bodies, statuses = {"POST": NoBody}, {"POST": 202}
 
     def post(self, request: Request, repository_id: uuid.UUID) -> Response:
         """Return the repository as it is known so far."""
+        self.body(request)
         repository = repository_look(repository_id=repository_id, actor=actor_of(request), now=clock.now())
         return Response(repository_json(repository), status=202)
 

@@ -100,6 +100,10 @@ class StrictSerializer(serializers.Serializer[Any]):
         return super().to_internal_value(data)
 
 
+class NoBody(StrictSerializer):
+    """The body of a POST that takes none; an empty object is the same."""
+
+
 def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
     """Answer any exception of a view in the one shape."""
     answer = answer_to(error)

@@ -21,6 +21,7 @@ from repositories.engine.process.protocol import ErrorInfo, ProblemInfo, SourceF
 from syncova_project.instants import moment_at
 
 MAX_TEXT: Final = 2000
+_HINTS: Final[Mapping[str, str]] = {"ENGINE_LOST": "The run's log has its last words, if it had any."}
 _FIGURES: Final = tuple(Figures.__dataclass_fields__)
 
 
@@ -34,7 +35,8 @@ def failure_of(error: ErrorInfo) -> Failure:
     """Return an engine's error as a run's; an unheard-of class is `unknown`."""
     known = error.failure_class in FailureClass.values
     failure_class = FailureClass(error.failure_class) if known else FailureClass.UNKNOWN
-    return Failure(clean(error.code, 100), clean(error.message), failure_class, hint=clean(error.hint))
+    hint = error.hint or _HINTS.get(error.code, "")
+    return Failure(clean(error.code, 100), clean(error.message), failure_class, hint=clean(hint))
 
 
 def unopened(error: ErrorInfo, expected_id: str | None) -> Failure:

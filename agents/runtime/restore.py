@@ -127,6 +127,10 @@ def _check(options: Options) -> None:
         raise CommandError("--target is missing", hint="say where to: --target DIR, or --in-place")
     if options.target is not None and options.in_place:
         raise CommandError("--target and --in-place exclude each other", hint="give one")
+    if "" in (options.backup, options.at):
+        # An empty variable in a script would otherwise mean the latest one.
+        name = "--backup" if options.backup == "" else "--at"
+        raise CommandError(f"{name} is empty", hint="give an id from `syncova-repo list`, a time, or latest")
     if options.backup is None and options.at is None:
         raise CommandError("--backup is missing", hint="give an id from `syncova-repo list`, or latest")
     if options.overwrite not in OVERWRITE:

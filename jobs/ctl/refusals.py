@@ -52,7 +52,7 @@ def refusal(code: str, message: str, hint: str, details: Mapping[str, Any]) -> R
         sentences = [f"{option_of(name)}: {_small(sentence, name)}" for name, sentence in fields.items()]
         message = "; ".join(sentence.rstrip(".") for sentence in sentences)
         hint = "" if hint in {*fields.values(), "See details for each field."} else hint
-    return RefusedError(Failure(code, message, hint or "see --help", EXIT_CODES.get(code, exits.FAILED)), fields)
+    return RefusedError(Failure(code, message, hint, EXIT_CODES.get(code, exits.FAILED)), fields)
 
 
 def option_of(field: str) -> str:

@@ -9,7 +9,9 @@ from typing import Any, Final
 from repositories.console.failures import CommandError
 from repositories.engine.display import show_text
 
-_PARTS: Final = re.compile(r"(\d{1,9})\s*(d|h|min|m|s)")
+_PARTS: Final = re.compile(r"(\d+)\s*(d|h|min|m|s)", re.ASCII)
+# Nine digits of seconds are thirty years.
+_LONGEST: Final = 10**9
 _SECONDS: Final = {"d": 86400, "h": 3600, "min": 60, "m": 60, "s": 1}
 
 
@@ -38,4 +40,12 @@ def seconds_of(text: str) -> int:
     parts = _PARTS.findall(compact)
     if not parts or "".join(number + unit for number, unit in parts) != re.sub(r"\s", "", compact):
         raise CommandError(f"{show_text(text)} is no length of time", hint="write it as 6h, 90min or 1d12h")
-    return sum(int(number) * _SECONDS[unit] for number, unit in parts)
+    # A number of any length is compared by its digits first: turning it into one has a limit of its own.
+    seconds = sum(int(number) * _SECONDS[unit] for number, unit in parts if len(number.lstrip("0")) <= 10)
+    if any(len(number.lstrip("0")) > 10 for number, _ in parts) or seconds > _LONGEST:
+        raise CommandError(f"{show_text(_shortened(text))} is too long a time", hint="give some hours or days")
+    return seconds
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 40 else f"{text[:40]}…"

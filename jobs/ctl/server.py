@@ -4,15 +4,19 @@ Owns the rule that the token of one server is never sent to another. Sends nothi
 """
 
 import json
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Final
 from urllib.parse import urlsplit
 
 from repositories.console.failures import CommandError
+from repositories.engine.display import show_text
 from syncova_project import env
 
 FILE = "ctl.json"
+# What an HTTP header can carry; anything else would be refused by a library, in a message that quotes it.
+_TOKEN: Final = re.compile(r"[\x21-\x7e]+")
 _HINT = "start one with `./syncova up -d`, or set SYNCOVA_URL and SYNCOVA_TOKEN_FILE"
 
 
@@ -50,10 +54,10 @@ def find_server() -> Server:
     environment = env.load()
     url, token = environment.text("SYNCOVA_URL"), environment.text("SYNCOVA_TOKEN")
     if url is not None and token is not None:
-        return Server(_checked(url), token.strip())
+        return Server(_checked(url), _usable(token, "SYNCOVA_TOKEN"))
     written = _written(env.data_directory(environment) / FILE)
     if token is not None:
-        return Server(_checked(written.url), token.strip())
+        return Server(_checked(written.url), _usable(token, "SYNCOVA_TOKEN"))
     if url is not None and _checked(url) != _checked(written.url):
         raise TokenMissingError(
             f"there is no token for {url}",
@@ -76,10 +80,18 @@ def _written(file: Path) -> _Written:
 
 def _token(file: Path) -> str:
     try:
-        return file.read_text(encoding="ascii").strip()
+        return _usable(file.read_text(encoding="ascii"), f"the token file {file}")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it holds no token"
         raise TokenMissingError(f"the token file {file} cannot be read: {reason}", hint=_HINT) from None
+
+
+def _usable(token: str, place: str) -> str:
+    """Return the token without outer blanks; what cannot be one is refused and never shown."""
+    if _TOKEN.fullmatch(token.strip()) is None:
+        why = "is empty" if not token.strip() else "holds characters that no token has, such as a line break or a blank"
+        raise TokenMissingError(f"{place} {why}", hint="make a token with: ./syncova manage token_create NAME")
+    return token.strip()
 
 
 def _checked(url: str) -> str:
@@ -89,5 +101,7 @@ def _checked(url: str) -> str:
     except ValueError:
         usable = False
     if not usable:
-        raise ServerUnknownError(f"{url} is no address of a server", hint="write it as https://backup.example.org")
+        # What stands before an @ may be a password.
+        shown = show_text(url) if "@" not in url else "what SYNCOVA_URL holds"
+        raise ServerUnknownError(f"{shown} is no address of a server", hint="write it as https://backup.example.org")
     return url.strip().rstrip("/")

@@ -129,9 +129,11 @@ def _insert_job(new: NewJob, name: str, runner_id: uuid.UUID, now: dt.datetime) 
         with transaction.atomic():
             job.save(force_insert=True)
     except IntegrityError as error:
-        if not Job.objects.filter(name__iexact=name, deleted_at__isnull=True).exists():
+        known = Job.objects.filter(name__iexact=name, deleted_at__isnull=True).first()
+        if known is None:
             raise
-        raise JobNameTakenError(f"There is already a job named {name!r}.", hint="Choose another name.") from error
+        hint = "Choose another name." if known.name == name else "Choose another name: capitals alone make none."
+        raise JobNameTakenError(f"There is already a job named {known.name!r}.", hint=hint) from error
     return job
 
 

@@ -101,6 +101,8 @@ def _take(event: Event, process: EngineProcess, request: Request, terminal: Term
 
 def reported(error: ErrorInfo) -> Failure:
     """Return the child's error as a failure of the command."""
+    if error.code == "ENGINE_LOST":
+        return Failure(error.code, error.message, "run it again; -v shows what it said last", error.exit_code)
     return Failure(error.code, error.message, error.hint, error.exit_code)
 
 

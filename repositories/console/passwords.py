@@ -87,6 +87,12 @@ def _from_file(name: str, terminal: Terminal) -> str:
 def _from_command(command: str) -> str:
     try:
         words = shlex.split(command)
+    except ValueError as error:
+        # The library's words, such as "No closing quotation": they quote nothing of the command.
+        raise PasswordUnreadableError(
+            f"the password command cannot be taken apart: {str(error).lower()}", hint="quote it as for a shell"
+        ) from error
+    try:
         finished = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True)
     except (ValueError, IndexError, OSError, subprocess.CalledProcessError) as error:
         raise PasswordUnreadableError(

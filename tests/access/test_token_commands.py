@@ -38,13 +38,19 @@ def test_a_token_in_a_file_is_not_printed(tmp_path: Path) -> None:
     assert token.scopes == ["jobs.read"]
 
 
-def test_a_file_that_exists_is_kept_and_the_lost_token_named(tmp_path: Path) -> None:
+def test_a_file_that_exists_is_kept_and_no_token_is_made(tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_text("precious")
-    with pytest.raises(CommandError) as caught:
+    with pytest.raises(CommandError, match=r"File exists\. No token was made"):
         run("token_create", "ops", "--file", str(file))
     assert file.read_text() == "precious"
-    assert ApiToken.objects.get().prefix in str(caught.value)
+    assert not ApiToken.objects.exists()
+
+
+def test_no_file_is_left_of_a_token_that_was_refused(tmp_path: Path) -> None:
+    with pytest.raises(CommandError):
+        run("token_create", "", "--file", str(tmp_path / "token"))
+    assert not (tmp_path / "token").exists()
 
 
 def test_a_link_is_not_followed(tmp_path: Path) -> None:

@@ -51,11 +51,18 @@ def test_a_waiting_retry_says_when_and_after_what() -> None:
     assert RETRY.fullmatch(busy["details"]["reason"])
 
 
+def test_a_run_that_no_pass_has_seen_says_so_at_once() -> None:
+    """C3: no run waits without a reason, not even for a second."""
+    run = make_run()
+    for held in (page(run.id)["held"], ApiClient().get("runs?status=queued").json["runs"][0]["held"]):
+        assert (held["code"], held["sentence"]) == ("next_pass", "Waits for the scheduler's next pass.")
+
+
 def test_a_retry_whose_time_has_come_waits_for_something_else() -> None:
     run = make_run()
     fail(run)
     Run.objects.filter(origin_run=run).update(not_before=F("scheduled_for"))
-    assert page(run.id)["followed_by"]["held"] is None
+    assert page(run.id)["followed_by"]["held"]["code"] == "next_pass"
 
 
 def test_what_a_run_found_stands_on_its_page_alone() -> None:

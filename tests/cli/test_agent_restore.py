@@ -61,6 +61,15 @@ def test_running_it_again_goes_on_and_keeps_what_differs(programs: Programs, tre
     assert facts(tmp_path / "restored") == facts(tree)
 
 
+@pytest.mark.parametrize("option", ["--backup", "--at"])
+def test_an_empty_name_is_not_the_latest_backup(programs: Programs, tree: Path, tmp_path: Path, option: str) -> None:
+    """An unset variable in a script must not choose a backup."""
+    programs.back_up(tree)
+    ended = restore(programs, option, "", "--json")
+    assert (ended.code, ended.json["error"]["message"]) == (exits.USAGE, f"{option} is empty")
+    assert not (tmp_path / "restored").exists()
+
+
 def test_the_backup_may_be_named_by_time_source_or_part(programs: Programs, tree: Path, tmp_path: Path) -> None:
     programs.back_up(tree, words=("--source", "one"))
     (tree / "later").write_text("later")

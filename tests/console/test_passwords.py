@@ -143,3 +143,8 @@ def answer(screen: int, lines: list[bytes]) -> bytes:
         # The other side of a pseudo terminal is closed: there is no more.
         pass
     return shown
+
+
+def test_an_unbalanced_quote_is_called_so() -> None:
+    with pytest.raises(PasswordUnreadableError, match="cannot be taken apart: no closing quotation"):
+        read(password_command="'unbalanced")

@@ -243,3 +243,22 @@ def test_the_program_itself_speaks_to_the_server(ctl: Ctl) -> None:
     finished = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (finished.returncode, finished.stderr) == (0, "")
     assert json.loads(finished.stdout) == {"repositories": []}
+
+
+@pytest.mark.usefixtures("vault")
+def test_a_name_that_differs_by_case_alone_names_the_one_that_is_there(ctl: Ctl) -> None:
+    ctl("job", "create", "home", "--source", "/home", "-r", "vault")
+    refused = ctl("job", "create", "HOME", "--source", "/home", "-r", "vault")
+    assert (refused.code, "a job named 'home'" in refused.err) == (1, True)
+    assert "--help" not in refused.err
+    again = ctl("repository", "register", "VAULT", "/srv/other")
+    assert "a repository named 'vault' already" in again.err
+
+
+@pytest.mark.usefixtures("vault")
+def test_a_run_that_waits_for_the_next_pass_says_so_at_once(ctl: Ctl, settings: Any) -> None:
+    """C3."""
+    settings.SYNCOVA_WAKE = "tests.ctl.worker.sleeps"
+    ctl("job", "create", "home", "--source", "/home", "-r", "vault")
+    for words in (("job", "run", "home"), ("status",), ("run", "list")):
+        assert "Waits for the scheduler's next pass." in ctl(*words).out

@@ -2,6 +2,7 @@
 
 import http.server
 import json
+import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -145,6 +146,39 @@ def test_a_server_that_is_away_is_named(unused_port: int) -> None:
 def unused_port() -> int:
     with http.server.HTTPServer(("127.0.0.1", 0), Strange) as server:
         return server.server_port
+
+
+@pytest.mark.parametrize("token", ["secret\nb", "secret b", "secret\r", "s\u00e9cret", "secret\x00", " ", "secret\x7f"])
+@pytest.mark.parametrize("way", ["variable", "file"])
+@pytest.mark.usefixtures("data")
+def test_a_token_with_odd_characters_is_refused_and_never_shown(
+    capsys: Any, monkeypatch: Any, data: Path, token: str, way: str
+) -> None:
+    if way == "variable":
+        monkeypatch.setattr("syncova_project.env.os.environ", {**os.environ, "SYNCOVA_TOKEN": f"a{token}b"})
+    else:
+        (data / "token").write_text(f"a{token}b")
+    assert main(["status"]) == 2
+    streams = capsys.readouterr()
+    assert "holds characters that no token has" in streams.err or "it holds no token" in streams.err
+    assert "secret" not in streams.out + streams.err
+
+
+@pytest.mark.usefixtures("data")
+def test_an_empty_token_and_a_password_in_an_address_are_named(capsys: Any, monkeypatch: Any) -> None:
+    monkeypatch.setenv("SYNCOVA_TOKEN", "")
+    assert main(["status"]) == 2
+    assert "SYNCOVA_TOKEN is empty" in capsys.readouterr().err
+    monkeypatch.setenv("SYNCOVA_TOKEN", "t")
+    monkeypatch.setenv("SYNCOVA_URL", "https://alice:hunter2@backup.example.org")
+    assert main(["status"]) == 2
+    assert "hunter2" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["9" * 21 + "h", "1" * 6000 + "s", "99999999999d", "2000000000s"])
+def test_a_time_beyond_all_measure_is_called_so(text: str) -> None:
+    with pytest.raises(CommandError, match="is too long a time"):
+        seconds_of(text)
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("6h", 21600), ("90min", 5400), ("1d12h", 129600), (" 5 m ", 300)])

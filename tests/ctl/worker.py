@@ -68,6 +68,10 @@ def wake() -> None:
     run_pass()
 
 
+def sleeps() -> None:
+    """Let no pass be made."""
+
+
 def ring(run_id: uuid.UUID, fence: int, group: str) -> None:
     """Execute an admitted run: one file a source; a source named SKIPPED_PATH had one that could not be read."""
     if not PLAN.executes:

@@ -173,6 +173,5 @@ class EngineProcess:
 
 
 def _failed(code: str, message: str) -> Failed:
-    return Failed(
-        error=ErrorInfo(code=code, message=message, hint="see the log for its last words", failure_class="transient")
-    )
+    # The hint is the caller's: a command has no log, and a run is tried again by itself.
+    return Failed(error=ErrorInfo(code=code, message=message, failure_class="transient"))

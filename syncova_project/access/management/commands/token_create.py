@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
@@ -27,17 +27,23 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Make the token; a file that exists already is never overwritten."""
-        scopes = options["scope"] or list(ALL_SCOPES)
-        try:
-            token, plain = token_create(name=options["name"], scopes=scopes, now=clock.now())
-        except SyncovaError as error:
-            raise CommandError(f"{error.message} {error.hint}") from error
         file: Path | None = options["file"]
-        if file is None:
+        # Opened before there is a token, which nobody would know of otherwise.
+        stream = None if file is None else _opened(file)
+        try:
+            token, plain = token_create(
+                name=options["name"], scopes=options["scope"] or list(ALL_SCOPES), now=clock.now()
+            )
+        except SyncovaError as error:
+            if file is not None and stream is not None:
+                stream.close()
+                file.unlink()
+            raise CommandError(f"{error.message} {error.hint}") from error
+        if file is None or stream is None:
             self.stdout.write(plain)
             return
         try:
-            write_secret(file, plain + "\n")
+            _write(stream, plain + "\n")
         except OSError as error:
             raise CommandError(
                 f"{file} was not written ({error.strerror}). Revoke the lost token: manage token_revoke {token.prefix}"
@@ -45,10 +51,17 @@ class Command(BaseCommand):
         self.stdout.write(f"Token {token.prefix} of {token.name!r} is in {file}.")
 
 
-def write_secret(file: Path, text: str) -> None:
-    """Write a new file that only its owner reads; raise FileExistsError if there is one, or a link of that name."""
-    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+def _opened(file: Path) -> TextIO:
+    """Make a new file that only its owner reads; one that exists is never overwritten, a link never followed."""
+    try:
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise CommandError(f"{file} cannot be made: {error.strerror}. No token was made.") from error
+    return os.fdopen(descriptor, "w", encoding="utf-8")
+
+
+def _write(stream: TextIO, text: str) -> None:
+    with stream:
         stream.write(text)
         stream.flush()
         os.fsync(stream.fileno())
