@@ -7,9 +7,9 @@ from typing import Any
 
 from repositories.engine.backup.options import Hooks
 from repositories.engine.clock import SYSTEM_CLOCK
-from repositories.engine.display import show_count, show_text
-from repositories.engine.errors import BackupNotFoundError, ConfigurationError, IntegrityError
-from repositories.engine.manifest.backups import Backup, find_backup
+from repositories.engine.display import show_text
+from repositories.engine.errors import ConfigurationError
+from repositories.engine.manifest.backups import find_backup
 from repositories.engine.process.channel import Channel
 from repositories.engine.process.introduction import introduce
 from repositories.engine.process.paths import inner_path
@@ -18,7 +18,6 @@ from repositories.engine.process.reports import bucket_of, progress_event
 from repositories.engine.process.requests import Request, RestoreOrder
 from repositories.engine.process.restore_fields import plan_fields, restore_fields
 from repositories.engine.progress import Progress, ProgressGate
-from repositories.engine.repository import Repository
 from repositories.engine.restore import Deletion, Overwrite, RestoreRequest, in_place_target, plan, restore
 from repositories.engine.storage.locations import directories_of
 
@@ -31,7 +30,7 @@ def restore_backup(request: Request, channel: Channel) -> dict[str, Any]:
     overwrite = _overwrite(order)
     bucket = bucket_of(request, channel)
     repository = introduce(request, channel)
-    backup = _find(repository, order)
+    backup = find_backup(repository, order.backup, order.source, at_ns=order.at_ns)
     for name in repository.damaged_manifests():
         # The newest that is left may not be the newest that there was.
         channel.send(Log(level="warning", message=f"{name} is damaged in both copies: that backup is lost"))
@@ -51,21 +50,6 @@ def restore_backup(request: Request, channel: Channel) -> dict[str, Any]:
     if order.dry_run:
         return plan_fields(backup, wanted.target, plan(repository, backup, wanted, hooks))
     return restore_fields(backup, wanted.target, restore(repository, backup, wanted, hooks))
-
-
-def _find(repository: Repository, order: RestoreOrder) -> Backup:
-    """Return the wanted backup. Raises BackupNotFoundError, or IntegrityError when it may be a damaged one."""
-    try:
-        return find_backup(repository, order.backup, order.source, at_ns=order.at_ns)
-    except BackupNotFoundError as error:
-        damaged = repository.damaged_manifests()
-        if not damaged:
-            raise
-        raise IntegrityError(
-            f"{error.message}; {show_count(len(damaged), 'manifest')} cannot be read in either copy, "
-            f"the first is {damaged[0]}",
-            hint="run check; bring the manifest back from a copy of the repository",
-        ) from error
 
 
 def _overwrite(order: RestoreOrder) -> Overwrite:
