@@ -1,6 +1,6 @@
-"""Sets the attributes of restored objects: owner, extended attributes, times, ACLs, then the mode.
+"""Sets the attributes of restored objects: times, owner, extended attributes, ACLs, then the mode.
 
-Owns that order: chown clears setuid and file capabilities, so it comes first; the mode takes away the mark of an
+Owns that order: chown clears setuid and file capabilities, so it comes before those; the mode takes away the mark of an
 unfinished object, so it is set last, and a restore killed in between knows the object as its own. An ACL sets all of
 the mode but its special bits, and its mask is the mode's group bits, so that both agree whichever comes last. None of
 these touches a modification time that is set.
@@ -48,15 +48,20 @@ class Attributes:
 
 
 def apply_to_descriptor(descriptor: int, wanted: Attributes, report: ReportAttribute) -> None:
-    """Set all attributes of an open file or directory."""
-    owned = _owner(lambda uid, gid: os.chown(descriptor, uid, gid), wanted, report)
-    plain, acls = _parted(wanted.xattrs)
-    _set_xattrs(descriptor, plain, report)
+    """Set all attributes of an open file or directory; what it has already is not set again."""
     times = (wanted.mtime_ns, wanted.mtime_ns)
     _attempt(lambda: os.utime(descriptor, ns=times), None, report)
+    status = os.fstat(descriptor)
+    _require_time(status, wanted, report)
+    owned = (status.st_uid, status.st_gid) == (wanted.uid, wanted.gid)
+    if owned and not wanted.xattrs and stat.S_IMODE(status.st_mode) == stat.S_IMODE(wanted.mode):
+        return
+    if not owned:
+        owned = _owner(lambda uid, gid: os.chown(descriptor, uid, gid), wanted, report)
+    plain, acls = _parted(wanted.xattrs)
+    _set_xattrs(descriptor, plain, report)
     _set_xattrs(descriptor, acls, report)
     _attempt(lambda: os.chmod(descriptor, _mode(wanted, report, owned=owned)), AttributeClass.MODE, report)
-    _require_time(os.fstat(descriptor), wanted, report)
 
 
 @dataclass(frozen=True, slots=True)

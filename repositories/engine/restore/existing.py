@@ -12,9 +12,11 @@ from repositories.engine.errors import IntegrityError, ObjectMissingError
 from repositories.engine.ids import ChunkKind
 from repositories.engine.manifest.entries import Entry, EntryType, entry_type
 from repositories.engine.metadata.apply import SPECIAL_BITS
+from repositories.engine.metadata.extended import object_in
 from repositories.engine.restore.chunks import AnyChunks, content_of
 from repositories.engine.restore.hashing import ChunkHash
 from repositories.engine.restore.request import Overwrite
+from repositories.engine.restore.same_xattrs import same_xattrs
 from repositories.engine.restore.target import is_unfinished
 from repositories.engine.source.files import open_regular
 
@@ -22,11 +24,15 @@ _PIECE = 1024 * 1024
 
 
 class Verdict(enum.Enum):
-    """IDENTICAL: leave it, it counts as restored. KEEP: leave it, it differs. REPLACE: overwrite it."""
+    """IDENTICAL: leave it, it counts as restored. KEEP: leave it, it differs. REPLACE: overwrite it.
+
+    LATE, of directories: only its time differs, which changes anyway if something is made in it, and is kept if not.
+    """
 
     IDENTICAL = 1
     KEEP = 2
     REPLACE = 3
+    LATE = 4
 
 
 class Policy:
@@ -44,9 +50,7 @@ class Policy:
 
     def judge(self, directory: int, entry: Entry, status: os.stat_result) -> Verdict:
         """Return what to do about the object with `status` in place of `entry`. Raises OSError."""
-        if is_unfinished(status):
-            return Verdict.REPLACE
-        if self._overwrite is Overwrite.ALWAYS:
+        if is_unfinished(status) or self._overwrite is Overwrite.ALWAYS:
             return Verdict.REPLACE
         same_kind = entry_type(status.st_mode) == entry.type
         if same_kind and self._identical(directory, entry, status):
@@ -57,6 +61,18 @@ class Policy:
             return Verdict.REPLACE
         return Verdict.KEEP
 
+    def judge_directory(self, target: int | bytes, entry: Entry, status: os.stat_result) -> Verdict:
+        """Return what to do about the attributes of a directory where `entry` is one. Never raises OSError.
+
+        `target` is its descriptor, or a path of `object_in`. REPLACE means to set them: whatever is overwritten in a
+        directory makes it newer, so that its own time is no reason to keep them.
+        """
+        if self._overwrite is not Overwrite.NEVER:
+            return Verdict.REPLACE
+        if not (same_rights(entry, status) and same_xattrs(target, status, entry, self._source)):
+            return Verdict.KEEP
+        return Verdict.IDENTICAL if entry.mtime_ns == status.st_mtime_ns else Verdict.LATE
+
     def _identical(self, directory: int, entry: Entry, status: os.stat_result) -> bool:
         if entry.type == EntryType.LINK:
             return self._same_link(directory, entry, status)
@@ -65,6 +81,8 @@ class Policy:
             device = (os.major(status.st_rdev), os.minor(status.st_rdev))
             return same_rights(entry, status) and (entry.device is None or entry.device == device)
         if status.st_size != entry.size or not same_attributes(entry, status):
+            return False
+        if not same_xattrs(object_in(directory, entry.name), status, entry, self._source):
             return False
         if not self.compares:
             return True

@@ -1,10 +1,11 @@
 """Second pass of a restore: hard links, then the attributes of directories, each after all that lies below it.
 
-Owns which directories get attributes: those that a restore made, and others only when overwriting was asked for.
+Owns which directories get attributes: those that a restore made or had to change, and others only when overwriting
+was asked for.
 """
 
+import contextlib
 import os
-import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -14,11 +15,13 @@ from repositories.engine.errors import IntegrityError, ObjectMissingError
 from repositories.engine.manifest.entries import Entry, EntryType, decode_entry
 from repositories.engine.manifest.order import join, split
 from repositories.engine.metadata.apply import apply_to_descriptor
-from repositories.engine.metadata.extended import ACL_PREFIX
+from repositories.engine.metadata.extended import remove_xattr
 from repositories.engine.restore.chunks import AnyChunks
-from repositories.engine.restore.objects import ObjectMaker, Surroundings
+from repositories.engine.restore.directories import Directories
+from repositories.engine.restore.objects import ObjectMaker
 from repositories.engine.restore.pulse import RestorePulse
 from repositories.engine.restore.request import Overwrite
+from repositories.engine.restore.same_xattrs import foreign_xattrs
 from repositories.engine.restore.selection import Selected
 from repositories.engine.restore.tally import Tally
 from repositories.engine.restore.target import TargetTree, is_unfinished
@@ -33,6 +36,7 @@ class Makers:
 
     source: AnyChunks
     objects: ObjectMaker
+    directories: Directories
     files: FileWriter
     tally: Tally
     widened: Widened
@@ -91,10 +95,11 @@ class SecondPass:
             return
         if self._makers.tally.may_link_to(first) and self._link_to(first, directory, path, entry):
             return
+        around = self._makers.directories.around(directory, split(path)[0])
         if entry.type == EntryType.FILE:
-            self._makers.files.write(FileTask(directory, path, entry))
+            self._makers.files.write(FileTask(directory, path, entry, around))
         else:
-            self._makers.objects.make(directory, path, entry, Surroundings())
+            self._makers.objects.make(directory, path, entry, around)
         if entry.link_group is not None and not self._makers.tally.may_link_to(first):
             self._first_names[entry.link_group] = path
 
@@ -106,7 +111,8 @@ class SecondPass:
         except OSError:
             return False
         try:
-            return self._makers.objects.link((opened, name), directory, path, entry)
+            around = self._makers.directories.around(directory, split(path)[0])
+            return self._makers.objects.link((opened, name), directory, path, entry, around)
         finally:
             os.close(opened)
 
@@ -134,25 +140,20 @@ class SecondPass:
     def finish_directory(self, descriptor: int, entry: Entry, path: bytes, *, above: bool) -> None:
         """Set an open directory's attributes, if they are ours to set."""
         status = os.fstat(descriptor)
-        overwriting = self._overwrite is not Overwrite.NEVER and not above
         before = self._makers.widened.take(path)
-        if before is not None and not overwriting:
-            os.chmod(descriptor, before)
-            return
-        ours = is_unfinished(status) or _lacks_only_its_mode(status, entry) or path in self._makers.tally.unmarked
-        if not stat.S_ISDIR(status.st_mode) or not (ours or overwriting):
+        ours = is_unfinished(status) or path in self._makers.tally.unmarked
+        may_set = self._makers.directories.may_set(path, ours=ours)
+        overwriting = self._overwrite is not Overwrite.NEVER and not above
+        if not (ours or (overwriting and may_set)):
+            if before is not None:
+                os.chmod(descriptor, before)
             return
         try:
             attributes = attributes_of(self._makers.source, entry)
         except (IntegrityError, ObjectMissingError):
             self._makers.tally.damaged(path)
             return
+        for name in () if ours else foreign_xattrs(descriptor, status, entry):
+            with contextlib.suppress(OSError):
+                remove_xattr(descriptor, name)
         apply_to_descriptor(descriptor, attributes, self._makers.tally.warn)
-
-
-def _lacks_only_its_mode(status: os.stat_result, entry: Entry) -> bool:
-    """Return whether a kill left a directory between its ACL, which set all of its mode but the mark, and its mode."""
-    if not any(xattr.name.startswith(ACL_PREFIX) for xattr in entry.xattrs or ()):
-        return False
-    bits = stat.S_IRWXU | stat.S_IRWXG | stat.S_IRWXO
-    return stat.S_IMODE(status.st_mode) & ~stat.S_ISGID == stat.S_ISVTX | entry.mode & bits

@@ -3,61 +3,47 @@
 Owns creation on a directory's descriptor; nothing existing is followed. One thread.
 """
 
-import contextlib
 import errno
 import os
 import stat
-from collections.abc import Iterator
-from dataclasses import dataclass
 
 from repositories.engine.errors import IntegrityError, ObjectMissingError
 from repositories.engine.manifest.entries import Entry, EntryType, entry_type
 from repositories.engine.metadata.apply import (
     AttributeClass,
-    Attributes,
     Fresh,
     apply_to_link,
     apply_to_special,
-    remove_inherited_acls,
 )
 from repositories.engine.metadata.extended import object_in
 from repositories.engine.restore.chunks import AnyChunks
+from repositories.engine.restore.directories import Directories, Surroundings
 from repositories.engine.restore.existing import Policy, Verdict
 from repositories.engine.restore.lacking import report_lacking
-from repositories.engine.restore.publishing import clear_leaving, clear_twin, publish, replace, temporary_name
+from repositories.engine.restore.publishing import publish, temporary_for
 from repositories.engine.restore.reasons import explained
 from repositories.engine.restore.room import Room
 from repositories.engine.restore.tally import Tally
-from repositories.engine.restore.target import UNFINISHED_DIRECTORY, is_unfinished
-from repositories.engine.restore.widened import Widened
-from repositories.engine.restore.writing import attributes_of, raise_if_fatal
-from repositories.engine.source.descent import DIRECTORY_FLAGS
+from repositories.engine.restore.target import is_unfinished, make_directory
+from repositories.engine.restore.writing import attributes_of, look, raise_if_fatal
 
 _DEVICE_TYPES = {EntryType.CHARACTER_DEVICE: stat.S_IFCHR, EntryType.BLOCK_DEVICE: stat.S_IFBLK}
 _KINDS = {EntryType.LINK: stat.S_IFLNK, EntryType.FIFO: stat.S_IFIFO, **_DEVICE_TYPES}
 _NO_LINKS = frozenset({errno.EPERM, errno.EMLINK, errno.EXDEV, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EACCES})
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """About a directory of the target. `ours`: a restore made it and has not finished it. `inherits`: it gives ACLs."""
-
-    ours: bool = False
-    inherits: bool = False
-
-
 class ObjectMaker:
     """Makes objects for one restore."""
 
-    def __init__(self, source: AnyChunks, policy: Policy, tally: Tally, room: Room, widened: Widened) -> None:
+    def __init__(self, source: AnyChunks, policy: Policy, tally: Tally, room: Room, directories: Directories) -> None:
         self._source = source
         self._policy = policy
         self._tally = tally
         self._room = room
-        self._widened = widened
+        self._directories = directories
 
     def make(self, directory: int, path: bytes, entry: Entry, around: Surroundings) -> None:
-        """Make a link, FIFO or device. What is identical already in an unfinished directory is ours, too."""
+        """Make a link, FIFO or device."""
         try:
             self._make(directory, path, entry, around)
         except (IntegrityError, ObjectMissingError):
@@ -65,25 +51,30 @@ class ObjectMaker:
         except OSError as error:
             self._failed(directory, path, entry, error)
 
-    def make_directory(self, directory: int, path: bytes, entry: Entry, around: Surroundings) -> bool:
-        """Make a directory or find it there; return whether it can be entered."""
+    def make_directory(self, directory: int, path: bytes, entry: Entry, around: Surroundings, *, above: bool) -> bool:
+        """Make a directory or find it there; return whether it can be entered.
+
+        `above` = it is only the way to something that is restored.
+        """
         try:
-            try:
-                _make_directory(directory, entry.name, around)
-            except FileExistsError:
-                return self._existing_directory(directory, path, entry, around)
-            return self._made_directory(directory, path, entry)
+            status = look(directory, entry.name)
+            if status is None:
+                return self._new_directory(directory, path, entry, around)
+            if stat.S_ISDIR(status.st_mode):
+                self._directories.meet(directory, path, entry, status, above=above)
+                return True
+            return self._instead(directory, path, entry, status, around)
         except OSError as error:
             self._failed(directory, path, entry, error)
             return False
 
-    def link(self, first: tuple[int, bytes], directory: int, path: bytes, entry: Entry) -> bool:
+    def link(self, first: tuple[int, bytes], directory: int, path: bytes, entry: Entry, around: Surroundings) -> bool:
         """Make `path` a hard link to (directory, name) `first`; return False when it must be written by itself."""
         try:
             source = os.stat(first[1], dir_fd=first[0], follow_symlinks=False)
             if entry_type(source.st_mode) != entry.type:
                 return False  # a tampered manifest may call objects of different types one group
-            return self._link(first, source, directory, (path, entry))
+            return self._link(first, source, directory, (path, entry), around)
         except OSError as error:
             raise_if_fatal(error)
             self._tally.warn(AttributeClass.HARD_LINK, error)
@@ -95,40 +86,27 @@ class ObjectMaker:
 
     def _make(self, directory: int, path: bytes, entry: Entry, around: Surroundings) -> None:
         attributes = attributes_of(self._source, entry)
-
-        def finished(name: bytes) -> None:
-            _create(directory, name, entry)
-            self._set_attributes(directory, name, entry, attributes, _fresh(entry, inherits=around.inherits))
-
-        try:
-            status = os.stat(entry.name, dir_fd=directory, follow_symlinks=False)
-        except FileNotFoundError:
-            if around.ours and entry.type == EntryType.LINK:
-                finished(entry.name)  # what a kill leaves of it is finished by the next restore: its target is whole
-            else:
-                # Nothing marks such an object as unfinished: it gets its name when it is whole.
-                with _temporary(directory, entry.name) as temporary:
-                    finished(temporary)
-                    publish(directory, temporary, entry.name)
-            self._tally.restored(entry)
+        status = look(directory, entry.name)
+        if status is not None and not self._must_replace(directory, path, entry, status):
             return
-        if self._must_replace(directory, path, entry, status, attributes if around.ours else None):
-            with _temporary(directory, entry.name) as temporary:
-                finished(temporary)
-                replace(directory, temporary, path, self._room)
-            self._tally.restored(entry)
+        around.before(directory)
+        with temporary_for(directory, entry.name) as temporary:
+            _create(directory, temporary, entry)
+            apply = apply_to_link if entry.type == EntryType.LINK else apply_to_special
+            apply(directory, temporary, attributes, self._tally.warn, _fresh(entry, inherits=around.inherits))
+            self._place(directory, temporary, path, replaces=status is not None)
+        self._tally.restored(entry)
 
-    def _must_replace(
-        self, directory: int, path: bytes, entry: Entry, status: os.stat_result, ours: Attributes | None
-    ) -> bool:
-        """Return whether what is there goes. What is identical gets the attributes `ours`, if they are given."""
+    def _place(self, directory: int, temporary: bytes, path: bytes, *, replaces: bool) -> None:
+        if replaces:
+            self._room.replace(directory, temporary, path)
+        else:
+            publish(directory, temporary, os.path.basename(path))
+
+    def _must_replace(self, directory: int, path: bytes, entry: Entry, status: os.stat_result) -> bool:
         verdict = self._policy.judge(directory, entry, status)
         if verdict is Verdict.IDENTICAL:
-            if ours is not None:
-                self._set_attributes(directory, entry.name, entry, ours)
-            else:
-                report_lacking(object_in(directory, entry.name), status, entry, self._tally.warn)
-            clear_twin(directory, entry.name, status)
+            report_lacking(object_in(directory, entry.name), status, entry, self._tally.warn)
             self._tally.existing()
             return False
         if verdict is Verdict.KEEP or not self._room.possible(directory, path, status):
@@ -136,57 +114,49 @@ class ObjectMaker:
             return False
         return True
 
-    def _set_attributes(
-        self, directory: int, name: bytes, entry: Entry, attributes: Attributes, fresh: Fresh | None = None
-    ) -> None:
-        apply = apply_to_link if entry.type == EntryType.LINK else apply_to_special
-        apply(directory, name, attributes, self._tally.warn, fresh)
-
-    def _made_directory(self, directory: int, path: bytes, entry: Entry) -> bool:
+    def _new_directory(self, directory: int, path: bytes, entry: Entry, around: Surroundings) -> bool:
+        around.before(directory)
+        make_directory(directory, entry.name, inherits=around.inherits)
         self._tally.restored(entry)
         if not is_unfinished(os.stat(entry.name, dir_fd=directory, follow_symlinks=False)):
             # File systems without such modes do not keep the mark; what we made must be remembered then.
             self._tally.unmarked.add(path)
         return True
 
-    def _existing_directory(self, directory: int, path: bytes, entry: Entry, around: Surroundings) -> bool:
-        name = entry.name
-        status = os.stat(name, dir_fd=directory, follow_symlinks=False)
-        if stat.S_ISDIR(status.st_mode):
-            self._tally.existing()
-            self._widened.open_up(directory, path, name, status)
-            return True
+    def _instead(self, directory: int, path: bytes, entry: Entry, status: os.stat_result, around: Surroundings) -> bool:
+        """Make a directory where something else is, if that may go."""
         if self._policy.judge(directory, entry, status) is not Verdict.REPLACE:
             self._tally.kept(path)
             return False
+        around.before(directory)
         self._room.make(directory, path)
-        os.unlink(name, dir_fd=directory)
-        _make_directory(directory, name, around)
-        return self._made_directory(directory, path, entry)
+        os.unlink(entry.name, dir_fd=directory)
+        return self._new_directory(directory, path, entry, around)
 
     def _link(
-        self, first: tuple[int, bytes], source: os.stat_result, directory: int, wanted: tuple[bytes, Entry]
-    ) -> bool:
+        self, first: tuple[int, bytes], source: os.stat_result, directory: int, wanted: tuple[bytes, Entry],
+        around: Surroundings,
+    ) -> bool:  # fmt: skip
         path, entry = wanted
+        status = look(directory, entry.name)
+        if status is not None and (status.st_dev, status.st_ino) == (source.st_dev, source.st_ino):
+            self._tally.existing()
+            return True
+        if status is not None and not self._may_be_linked_over(directory, path, entry, status):
+            return False
 
         def create(name: bytes) -> None:
             # Without follow_symlinks=False a hard link of a symbolic link would become one to its target.
             os.link(first[1], name, src_dir_fd=first[0], dst_dir_fd=directory, follow_symlinks=False)
 
+        around.before(directory)
         try:
-            create(entry.name)
-        except FileExistsError:
-            status = os.stat(entry.name, dir_fd=directory, follow_symlinks=False)
-            if (status.st_dev, status.st_ino) == (source.st_dev, source.st_ino):
-                self._tally.existing()
-                return True
-            if self._policy.judge(directory, entry, status) is not Verdict.REPLACE:
-                return False
-            if not self._room.possible(directory, path, status):
-                return False
-            with _temporary(directory, entry.name) as temporary:
-                create(temporary)
-                replace(directory, temporary, path, self._room)
+            if status is None:
+                create(entry.name)
+            else:
+                with temporary_for(directory, entry.name) as temporary:
+                    create(temporary)
+                    self._room.replace(directory, temporary, path)
         except OSError as error:
             if error.errno in _NO_LINKS:
                 self._tally.warn(AttributeClass.HARD_LINK, error)
@@ -195,29 +165,9 @@ class ObjectMaker:
         self._tally.restored(entry)
         return True
 
-
-@contextlib.contextmanager
-def _temporary(directory: int, name: bytes) -> Iterator[bytes]:
-    """Give the free temporary name for `name`; nothing is left there when what is done with it fails."""
-    temporary = temporary_name(name)
-    clear_leaving(directory, temporary)
-    try:
-        yield temporary
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary, dir_fd=directory)
-        raise
-
-
-def _make_directory(directory: int, name: bytes, around: Surroundings) -> None:
-    os.mkdir(name, UNFINISHED_DIRECTORY, dir_fd=directory)
-    if around.inherits:
-        descriptor = os.open(name, DIRECTORY_FLAGS, dir_fd=directory)
-        try:
-            remove_inherited_acls(descriptor)
-            os.chmod(descriptor, UNFINISHED_DIRECTORY)
-        finally:
-            os.close(descriptor)
+    def _may_be_linked_over(self, directory: int, path: bytes, entry: Entry, status: os.stat_result) -> bool:
+        replaces = self._policy.judge(directory, entry, status) is Verdict.REPLACE
+        return replaces and self._room.possible(directory, path, status)
 
 
 def _fresh(entry: Entry, *, inherits: bool) -> Fresh:

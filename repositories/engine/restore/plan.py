@@ -45,6 +45,8 @@ def plan(repository: RestorableRepository, backup: Backup, request: RestoreReque
         refuse_inside(request.target, identities(request.keep_out))
         root, without = _open(request.target)
         try:
+            if root is not None and paths in ((), (b"",)):
+                planner.target(root, backup.root.top_entry)
             planner.run(root, without, read_selected(source, backup.root.pages, paths, lost))
             if root is not None and deletion is not None:
                 deletion.run(root, lambda gone: read_selected(source, backup.root.pages, paths, gone), pulse)

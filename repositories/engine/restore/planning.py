@@ -11,18 +11,21 @@ from collections.abc import Iterable
 
 from repositories.engine.manifest.entries import Entry, EntryType
 from repositories.engine.manifest.order import join, split
+from repositories.engine.metadata.extended import object_in
 from repositories.engine.restore.existing import Policy, Verdict
 from repositories.engine.restore.pulse import RestorePulse
 from repositories.engine.restore.request import RestorePlan
 from repositories.engine.restore.room import Room
 from repositories.engine.restore.selection import Selected
-from repositories.engine.restore.target import TargetTree
+from repositories.engine.restore.target import TargetTree, is_as_new, is_half_written, is_unfinished
 
 LISTED = 100
 
 
 class Fate(enum.StrEnum):
-    """What becomes of an object."""
+    """What becomes of an object. Of directories only: ENTERED is kept, but what lies in it is looked at; LATE is kept
+    unless something is made in it.
+    """
 
     CREATED = "created"
     REPLACED = "replaced"
@@ -30,6 +33,11 @@ class Fate(enum.StrEnum):
     KEPT = "kept"
     UNKNOWN = "unknown"
     DAMAGED = "damaged"
+    ENTERED = "entered"
+    LATE = "late"
+
+
+_OF_DIRECTORIES = {Verdict.KEEP: Fate.ENTERED, Verdict.LATE: Fate.LATE}
 
 
 class PlanLedger:
@@ -81,6 +89,15 @@ class Planner:
         self._pulse = pulse
         self._closed: dict[bytes, Fate] = {}
         self._groups: set[tuple[int, int]] = set()
+        self._late: set[bytes] = set()
+
+    def target(self, root: int, entry: Entry | None) -> None:
+        """Look at the target itself, which gets the attributes of `entry` if it may. Raises OSError."""
+        status = os.fstat(root)
+        if entry is None or is_unfinished(status) or is_as_new(root):
+            return
+        if self._policy.judge_directory(root, entry, status) is Verdict.KEEP:
+            self._ledger.note(Fate.KEPT, b"")
 
     def run(self, root: int | None, without: Fate, selection: Iterable[Selected]) -> None:
         """Look at everything below the open target; with none, `without` becomes of all. Raises
@@ -95,7 +112,11 @@ class Planner:
                 for entry, _ in selected.entries:
                     path = join(selected.directory, entry.name)
                     self._pulse.entry(path)
-                    self._note(path, entry, fate if directory is None else self._look(directory, path, entry))
+                    above = entry.name in selected.above
+                    fate_of = fate if directory is None else self._look(directory, path, entry, above=above)
+                    self._note(path, entry, fate_of)
+            for path in sorted(self._late):
+                self._ledger.note(Fate.KEPT, path)
         finally:
             if tree is not None:
                 tree.close()
@@ -120,23 +141,28 @@ class Planner:
             path = split(path)[0]
         return self._closed[path]
 
-    def _look(self, directory: int, path: bytes, entry: Entry) -> Fate:
+    def _look(self, directory: int, path: bytes, entry: Entry, *, above: bool) -> Fate:
         try:
-            fate = self._judged(directory, path, entry)
+            fate = self._judged(directory, path, entry, above=above)
         except OSError:
             fate = Fate.UNKNOWN
-        if entry.type == EntryType.DIRECTORY and fate is not Fate.EXISTING:
+        if entry.type == EntryType.DIRECTORY and fate not in (Fate.EXISTING, Fate.ENTERED, Fate.LATE):
             # What is replaced by a directory, or not there, has nothing of ours in it.
             self._closed[path] = Fate.CREATED if fate is Fate.REPLACED else fate
         return fate
 
-    def _judged(self, directory: int, path: bytes, entry: Entry) -> Fate:
+    def _judged(self, directory: int, path: bytes, entry: Entry, *, above: bool) -> Fate:
         try:
             status = os.stat(entry.name, dir_fd=directory, follow_symlinks=False)
         except FileNotFoundError:
             return Fate.CREATED
         if entry.type == EntryType.DIRECTORY and stat.S_ISDIR(status.st_mode):
-            return Fate.EXISTING
+            if above or is_unfinished(status):
+                return Fate.EXISTING
+            verdict = self._policy.judge_directory(object_in(directory, entry.name), entry, status)
+            return _OF_DIRECTORIES.get(verdict, Fate.EXISTING)
+        if entry.type == EntryType.FILE and is_half_written(status, os.fstat(directory)):
+            return Fate.REPLACED
         verdict = self._policy.judge(directory, entry, status)
         if verdict is Verdict.IDENTICAL:
             return Fate.EXISTING
@@ -145,9 +171,15 @@ class Planner:
         return Fate.REPLACED
 
     def _note(self, path: bytes, entry: Entry, fate: Fate) -> None:
+        if fate is Fate.LATE:
+            self._late.add(path)
+            return
+        if fate in (Fate.CREATED, Fate.REPLACED) and split(path)[0] in self._late:
+            self._late.discard(split(path)[0])
+            self._ledger.note(Fate.EXISTING, split(path)[0])
         size = entry.size if entry.type == EntryType.FILE else 0
         if entry.link_group is not None and fate in (Fate.CREATED, Fate.REPLACED):
             # Further names of one file are links: they are written once.
             size = 0 if entry.link_group in self._groups else size
             self._groups.add(entry.link_group)
-        self._ledger.note(fate, path, size)
+        self._ledger.note(Fate.KEPT if fate is Fate.ENTERED else fate, path, size)

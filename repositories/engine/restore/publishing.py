@@ -1,53 +1,109 @@
 """Brings a finished object from its temporary name to its own.
 
-Owns the temporary names, and that nothing which is in the way by surprise is lost. Safe in several threads.
+Owns the temporary names, and that nothing which is in the way by surprise is lost. Whatever a restore makes in a
+directory that was there before gets its own name when it is whole. Safe in several threads.
 """
 
 import contextlib
+import ctypes
 import errno
+import functools
 import os
-import stat
+import re
+from collections.abc import Callable, Iterator
+from typing import Final
 
 import blake3
 
-from repositories.engine.restore.reasons import explained
-from repositories.engine.restore.room import Room
-
-_NO_LINKS = frozenset({errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS})
-
-
-def temporary_name(name: bytes) -> bytes:
-    """Return the name under which an object is made: the same one in each try, so that leavings are found."""
-    return b".syncova-" + blake3.blake3(name).hexdigest(8).encode() + b".part"
+_NO_REPLACE: Final = 1
+_NO_SUCH_RENAME: Final = frozenset({errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM})
+_NO_LINKS: Final = frozenset({errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EACCES})
+_TEMPORARY: Final = re.compile(rb"\.syncova-([0-9a-f]{16})(?:-[0-9a-f]{8})?\.part")
 
 
-def clear_leaving(directory: int, temporary: bytes) -> None:
-    """Remove what a broken-off restore left under a temporary name. Raises OSError."""
-    with contextlib.suppress(FileNotFoundError):
-        status = os.stat(temporary, dir_fd=directory, follow_symlinks=False)
-        if not stat.S_ISDIR(status.st_mode):
-            os.unlink(temporary, dir_fd=directory)
+def new_token() -> bytes:
+    """Return what makes the temporary names of one restore unlike those of any other.
+
+    A backup may hold leavings of an older restore, and is restored with them.
+    """
+    return os.urandom(4).hex().encode()
 
 
-def clear_twin(directory: int, name: bytes, status: os.stat_result) -> None:
-    """Remove the temporary name of a whole object, should a kill have left it both. Raises OSError."""
-    if status.st_nlink < 2 or stat.S_ISDIR(status.st_mode):
-        return
-    temporary = temporary_name(name)
-    with contextlib.suppress(FileNotFoundError):
-        twin = os.stat(temporary, dir_fd=directory, follow_symlinks=False)
-        if (twin.st_dev, twin.st_ino) == (status.st_dev, status.st_ino):
-            os.unlink(temporary, dir_fd=directory)
+def temporary_name(name: bytes, token: bytes) -> bytes:
+    """Return the name under which the object `name` is made; it is as long for a long name as for a short one."""
+    return b".syncova-%b-%b.part" % (_hash(name), token)
+
+
+def is_temporary(name: bytes) -> bool:
+    """Return whether a restore may have given this name to an object it was making."""
+    return _TEMPORARY.fullmatch(name) is not None
+
+
+def is_temporary_of(temporary: bytes, names: frozenset[bytes]) -> bool:
+    """Return whether the object under a temporary name was to get one of `names`."""
+    match = _TEMPORARY.fullmatch(temporary)
+    return match is not None and match[1] in {_hash(name) for name in names}
+
+
+@contextlib.contextmanager
+def temporary_for(directory: int, name: bytes) -> Iterator[bytes]:
+    """Give a temporary name for `name`; nothing is left there when what is done with it fails."""
+    temporary = temporary_name(name, new_token())
+    try:
+        yield temporary
+    except BaseException:
+        discard(directory, temporary)
+        raise
+
+
+def discard(directory: int, temporary: bytes) -> None:
+    """Remove an object that will not be finished, or an empty directory."""
+    try:
+        os.unlink(temporary, dir_fd=directory)
+    except IsADirectoryError:
+        with contextlib.suppress(OSError):
+            os.rmdir(temporary, dir_fd=directory)
+    except OSError:
+        pass  # the next restore finds it by its name
 
 
 def publish(directory: int, temporary: bytes, name: bytes) -> None:
     """Give an object a name that was free. Raises FileExistsError if it is not any more, and OSError."""
     try:
+        rename_to_free(directory, temporary, name)
+    except OSError as error:
+        if error.errno not in _NO_SUCH_RENAME:
+            raise
+        _link_to_free(directory, temporary, name)
+
+
+def rename_to_free(directory: int, temporary: bytes, name: bytes) -> None:
+    """Rename in one step if the new name is free. Raises OSError; EINVAL or ENOSYS where there is no such call."""
+    call = _renameat2()
+    if call is None:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+    if call(directory, temporary, directory, name, _NO_REPLACE):
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+
+
+@functools.cache
+def _renameat2() -> Callable[[int, bytes, int, bytes, int], int] | None:
+    try:
+        call = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError):
+        return None
+    call.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
+    return call
+
+
+def _link_to_free(directory: int, temporary: bytes, name: bytes) -> None:
+    try:
         os.link(temporary, name, src_dir_fd=directory, dst_dir_fd=directory, follow_symlinks=False)
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
-        # Without hard links there is a moment between the look and the renaming.
+        # Without hard links, and for directories, there is a moment between the look and the renaming.
         with contextlib.suppress(FileNotFoundError):
             os.stat(name, dir_fd=directory, follow_symlinks=False)
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from error
@@ -56,11 +112,5 @@ def publish(directory: int, temporary: bytes, name: bytes) -> None:
     os.unlink(temporary, dir_fd=directory)
 
 
-def replace(directory: int, temporary: bytes, path: bytes, room: Room) -> None:
-    """Put an object in the place of what is at `path`, which lies in the open `directory`. Raises OSError."""
-    name = os.path.basename(path)
-    room.make(directory, path)
-    try:
-        os.rename(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
-    except OSError as error:
-        raise explained(error, directory, name) from error
+def _hash(name: bytes) -> bytes:
+    return blake3.blake3(name).hexdigest(8).encode()

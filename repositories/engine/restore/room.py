@@ -8,6 +8,7 @@ complete.
 import os
 import stat
 
+from repositories.engine.restore.reasons import explained
 from repositories.engine.restore.removing import Remover
 
 
@@ -32,6 +33,15 @@ class Room:
         if not self._is_empty(directory, os.path.basename(path)):
             self._remover.remove(directory, path)
         return True
+
+    def replace(self, directory: int, temporary: bytes, path: bytes) -> None:
+        """Put a complete object in the place of what is at `path`, which lies in `directory`. Raises OSError."""
+        name = os.path.basename(path)
+        self.make(directory, path)
+        try:
+            os.rename(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
+        except OSError as error:
+            raise explained(error, directory, name) from error
 
     def make(self, directory: int, path: bytes) -> None:
         """Take away the directory at `path`, if there is one; the rest is renamed over. Raises OSError."""

@@ -16,11 +16,14 @@ from repositories.engine.display import show_count, show_path
 from repositories.engine.errors import RestoreTargetError
 from repositories.engine.ids import ChunkKind
 from repositories.engine.manifest.backups import Backup
+from repositories.engine.manifest.entries import Entry
 from repositories.engine.manifest.entry_reader import Lost
 from repositories.engine.restore.chunks import AnyChunks
 from repositories.engine.restore.deleting import Deleting, deleting
+from repositories.engine.restore.directories import Directories
 from repositories.engine.restore.existing import Policy
 from repositories.engine.restore.finishing import Makers, SecondPass
+from repositories.engine.restore.leavings import Leavings
 from repositories.engine.restore.objects import ObjectMaker
 from repositories.engine.restore.placing import FirstPass
 from repositories.engine.restore.pulse import RestorePulse
@@ -72,6 +75,13 @@ class _Restore:
     def whole(self) -> bool:
         return self.paths in ((), (b"",))
 
+    @property
+    def top(self) -> Entry | None:
+        """What the target itself is to be like; None if it is only the way to what is restored, or holds a file that
+        was the source.
+        """
+        return self.backup.root.top_entry if self.whole else None
+
     def selection(self, lost: Lost | None = None) -> Iterator[Selected]:
         return read_selected(self.source, self.backup.root.pages, self.paths, lost or _counted_before)
 
@@ -106,8 +116,10 @@ def _prepare(repository: RestorableRepository, backup: Backup, request: RestoreR
     deletion = deleting(source, backup, request, paths, pulse.beat, act=True)
     room = Room(deletion.remover if deletion is not None else None)
     widened = Widened()
+    directories = Directories(policy, tally, widened, Leavings())
     files = FileWriter(source, policy, tally, pulse.taken, room)
-    makers = Makers(source, ObjectMaker(source, policy, tally, room, widened), files, tally, widened)
+    objects = ObjectMaker(source, policy, tally, room, directories)
+    makers = Makers(source, objects, directories, files, tally, widened)
     return _Restore(source, backup, paths, request, makers, tally, pulse, deletion)
 
 
@@ -120,11 +132,12 @@ def _run(job: _Restore, repository: RestorableRepository) -> None:
     first = next(job.selection(), None)  # a path that is not there is told before anything is made
     del first
     refuse_inside(job.request.target, identities(job.request.keep_out))
-    # Where the source was a single file, its directory is none of the backup's.
-    opened = open_target(job.request.target, whole=job.whole and job.backup.root.top_entry is not None)
+    opened = open_target(job.request.target, whole=job.top is not None)
     root = opened.descriptor
     try:
-        if opened.fresh and not is_unfinished(os.fstat(root)):
+        if not opened.fresh:
+            job.makers.directories.meet_target(root, job.top, opened.found)
+        elif not is_unfinished(os.fstat(root)):
             job.tally.unmarked.add(b"")
         if opened.mode_before is not None:
             job.makers.widened.remember(b"", opened.mode_before)
@@ -160,7 +173,7 @@ def _naming_target(job: _Restore) -> Iterator[None]:
 
 def _passes(job: _Restore, root: int) -> SecondPass:
     windows = Windows(job.source, job.makers.files)
-    first = FirstPass(job.makers.objects, windows, job.tally, job.pulse)
+    first = FirstPass(job.makers.objects, job.makers.directories, windows, job.tally, job.pulse)
     tree = TargetTree(os.dup(root))
     try:
         first.run(tree, job.selection(job.lost))

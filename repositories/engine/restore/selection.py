@@ -18,11 +18,15 @@ from repositories.engine.manifest.order import directory_key, is_within, split
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """A part of a listing. `above` names the entries that are only the way to something selected."""
+    """A part of a listing. `above` names the entries that are only the way to something selected.
+
+    `partial`: its directory, too, is only the way to what is selected in it.
+    """
 
     directory: bytes
     entries: list[tuple[Entry, msgspec.Raw]]
     above: frozenset[bytes] = frozenset()
+    partial: bool = False
 
 
 def normalise(paths: tuple[bytes, ...], source: bytes) -> tuple[bytes, ...]:
@@ -90,5 +94,5 @@ def _ways(source: ChunkSource, top: StreamRef | None, paths: tuple[bytes, ...]) 
                 hint="ls shows what a backup holds; paths are from its source on",
             )
         above = frozenset(names - ends.get(directory, set()))
-        steps[directory_key(directory)] = Selected(directory, entries, above)
+        steps[directory_key(directory)] = Selected(directory, entries, above, partial=True)
     return steps

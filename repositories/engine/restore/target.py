@@ -1,11 +1,14 @@
 """The target of a restore: a directory tree that is entered by descriptors only.
 
-Owns opening the target, walking in it without following links, and the mark of what is unfinished: what a restore
-makes has mode 01700 (directories) or 01600 (files) until its attributes are set, so that a broken-off restore knows
-its own leavings when it is run again.
+Owns opening the target, walking in it without following links, and the marks of what a restore has not finished.
+That of directories is setuid and sticky together, which mean nothing there and which nobody sets on one: a directory
+gets it before its name, and loses it with the last of its attributes, so that a broken-off restore knows its own when
+it is run again. Directories that a restore has made are closed to others and have setgid besides; in these, and only
+in these, files are written under their own names, with a mark that means nothing anywhere else.
 """
 
 import contextlib
+import errno
 import os
 import stat
 from collections.abc import Callable
@@ -14,25 +17,45 @@ from typing import Final
 
 from repositories.engine.display import show_path
 from repositories.engine.errors import RestoreTargetError
-from repositories.engine.source.descent import Descent
+from repositories.engine.metadata.apply import remove_inherited_acls
+from repositories.engine.metadata.extended import object_in
+from repositories.engine.restore.publishing import is_temporary_of, publish, temporary_for
+from repositories.engine.source.descent import DIRECTORY_FLAGS, Descent
 
-UNFINISHED_DIRECTORY = 0o1700
-UNFINISHED_FILE = 0o1600
+UNFINISHED = stat.S_ISUID | stat.S_ISVTX
+UNFINISHED_FILE: Final = 0o1600
+_MADE: Final = 0o7700
 DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_NAMED: Final = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
 _DEFAULT_ACL = "system.posix_acl_default"
 
 
 def is_unfinished(status: os.stat_result) -> bool:
-    """Return whether a restore of ours made this object and has not finished it.
+    """Return whether this is a directory that a restore of ours has made or changed, and not finished.
 
     Root gives away what it makes before the mark goes, so that the owner tells it nothing.
     """
     if status.st_uid != os.geteuid() != 0:
         return False
+    # An ACL, set before the mode, changes the other bits.
+    return stat.S_ISDIR(status.st_mode) and stat.S_IMODE(status.st_mode) & UNFINISHED == UNFINISHED
+
+
+def is_made(status: os.stat_result) -> bool:
+    """Return whether this is a directory that a restore of ours has made, and not finished."""
+    return is_unfinished(status) and stat.S_IMODE(status.st_mode) == _MADE
+
+
+def marked_mode(mode: int) -> int:
+    """Return the mode of a directory that was there before, with the mark if that shows that it was there."""
+    return mode if mode | UNFINISHED == _MADE else mode | UNFINISHED
+
+
+def is_half_written(status: os.stat_result, directory: os.stat_result) -> bool:
+    """Return whether a restore of ours was writing this file in a directory of its own when it was killed."""
+    if not is_made(directory) or status.st_uid != os.geteuid() != 0:
+        return False
     mode = stat.S_IMODE(status.st_mode)
-    if stat.S_ISDIR(status.st_mode):
-        # A directory made in one with setgid gets the bit too.
-        return mode & ~stat.S_ISGID == UNFINISHED_DIRECTORY
     return stat.S_ISREG(status.st_mode) and mode == UNFINISHED_FILE and status.st_nlink == 1
 
 
@@ -55,10 +78,12 @@ def refuse_inside(target: bytes, kept_out: frozenset[tuple[int, int]], what: str
 class OpenedTarget:
     """The target's descriptor. `fresh`: new, or ours and empty, and closed to others until it is done.
 
-    `mode_before` is what the mode of a target of ours was that was closed to ourselves, and had to be opened up.
+    `found` is what it was like before it was opened. `mode_before` is what the mode of a target of ours was that was
+    closed to ourselves, and had to be opened up.
     """
 
     descriptor: int
+    found: os.stat_result
     fresh: bool = False
     mode_before: int | None = None
 
@@ -70,18 +95,23 @@ def open_target(path: bytes, *, whole: bool) -> OpenedTarget:
     """
     try:
         made = _make_target(path)
-        descriptor, mode_before = _open_directory(path)
+        found = os.stat(path)
+        descriptor, mode_before = _open_directory(path, found)
         try:
-            status = os.fstat(descriptor)
-            fresh = made or (whole and status.st_uid == os.geteuid() and not os.listdir(descriptor))
+            fresh = made or (whole and is_as_new(descriptor))
             if fresh:
-                os.chmod(descriptor, UNFINISHED_DIRECTORY)
+                os.chmod(descriptor, _MADE)
         except OSError:
             os.close(descriptor)
             raise
     except OSError as error:
         raise unusable(path, error) from error
-    return OpenedTarget(descriptor, fresh, None if fresh else mode_before)
+    return OpenedTarget(descriptor, found, fresh, None if fresh else mode_before)
+
+
+def is_as_new(descriptor: int) -> bool:
+    """Return whether an open directory is ours and empty. Raises OSError."""
+    return os.fstat(descriptor).st_uid == os.geteuid() and not os.listdir(descriptor)
 
 
 def unusable(path: bytes, error: OSError) -> RestoreTargetError:
@@ -92,23 +122,58 @@ def unusable(path: bytes, error: OSError) -> RestoreTargetError:
 
 
 def _make_target(path: bytes) -> bool:
-    parent = os.path.dirname(path.rstrip(b"/"))
+    parent, name = os.path.split(path.rstrip(b"/"))
     if parent:
         os.makedirs(parent, exist_ok=True)
+    if not name or os.path.lexists(path):
+        return False
+    descriptor = os.open(parent or b".", _NAMED)
     try:
-        os.mkdir(path, UNFINISHED_DIRECTORY)
+        make_directory(descriptor, name)
+        _clear_targets(descriptor, name)
     except FileExistsError:
         return False
+    finally:
+        os.close(descriptor)
     return True
 
 
-def _open_directory(path: bytes) -> tuple[int, int | None]:
+def make_directory(parent: int, name: bytes, *, inherits: bool = False) -> None:
+    """Make a marked directory in an open one. Raises FileExistsError, OSError. `inherits` = it is given ACLs there."""
+    with temporary_for(parent, name) as temporary:
+        os.mkdir(temporary, stat.S_IRWXU, dir_fd=parent)
+        _mark(parent, temporary, inherits=inherits)
+        publish(parent, temporary, name)
+
+
+def _mark(parent: int, name: bytes, *, inherits: bool) -> None:
+    descriptor = os.open(name, DIRECTORY_FLAGS, dir_fd=parent)
+    try:
+        if not is_as_new(descriptor):
+            raise OSError(errno.ESTALE, "it was exchanged for another object while it was restored")
+        if inherits:
+            remove_inherited_acls(descriptor)
+        os.chmod(descriptor, _MADE)
+    finally:
+        os.close(descriptor)
+
+
+def _clear_targets(parent: int, name: bytes) -> None:
+    """Remove the empty directories that killed restores left beside a target that they were about to make."""
+    with contextlib.suppress(OSError):
+        for each in map(os.fsencode, os.listdir(object_in(parent, b"."))):
+            if is_temporary_of(each, frozenset({name})):
+                with contextlib.suppress(OSError):
+                    os.rmdir(each, dir_fd=parent)
+
+
+def _open_directory(path: bytes, found: os.stat_result) -> tuple[int, int | None]:
     """Return the descriptor, and the mode it had if it was ours and had to be opened up."""
-    status = os.stat(path)
-    if not (stat.S_ISDIR(status.st_mode) and closed_to_us(status)):
+    if not (stat.S_ISDIR(found.st_mode) and closed_to_us(found)):
         return os.open(path, DIRECTORY), None
-    os.chmod(path, UNFINISHED_DIRECTORY)
-    return os.open(path, DIRECTORY), stat.S_IMODE(status.st_mode)
+    mode = stat.S_IMODE(found.st_mode)
+    os.chmod(path, mode | stat.S_IRWXU)
+    return os.open(path, DIRECTORY), mode
 
 
 def closed_to_us(status: os.stat_result) -> bool:

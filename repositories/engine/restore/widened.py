@@ -1,7 +1,7 @@
 """Directories of the target that their own mode kept us out of, and that we opened up for the time of the restore.
 
-Owns which those are and the modes they had. A kill leaves them with the mark of an unfinished directory; the next
-restore then gives them the backup's attributes.
+Owns which those are and the modes they had. Those that were like the backup's are marked as unfinished, so that after
+a kill the next restore makes them so again; others a kill leaves open to their owner.
 """
 
 import contextlib
@@ -9,7 +9,7 @@ import os
 import stat
 
 from repositories.engine.metadata.apply import chmod_unopened
-from repositories.engine.restore.target import UNFINISHED_DIRECTORY, closed_to_us
+from repositories.engine.restore.target import closed_to_us, marked_mode
 from repositories.engine.source.descent import Descent
 
 
@@ -23,11 +23,13 @@ class Widened:
         """The directory at `path` had `mode` and is open to us now."""
         self._modes[path] = mode
 
-    def open_up(self, directory: int, path: bytes, name: bytes, status: os.stat_result) -> None:
+    def open_up(self, directory: int, path: bytes, name: bytes, status: os.stat_result, *, mark: bool) -> None:
         """Let ourselves into a directory if it is ours and closed to us. Raises OSError."""
         if closed_to_us(status):
-            chmod_unopened(directory, name, UNFINISHED_DIRECTORY)
-            self.remember(path, stat.S_IMODE(status.st_mode))
+            mode = stat.S_IMODE(status.st_mode)
+            opened = mode | stat.S_IRWXU
+            chmod_unopened(directory, name, marked_mode(opened) if mark else opened)
+            self.remember(path, mode)
 
     def take(self, path: bytes) -> int | None:
         """Return the mode that a directory had if it was opened up, and forget it."""

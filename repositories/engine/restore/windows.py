@@ -9,6 +9,7 @@ from typing import Final
 
 from repositories.engine.manifest.entries import Entry
 from repositories.engine.restore.chunks import AnyChunks, first_place
+from repositories.engine.restore.directories import Surroundings
 from repositories.engine.restore.writing import FileTask, FileWriter
 
 WRITERS: Final = 2
@@ -36,15 +37,15 @@ class Windows:
         """The walk stands in another directory now."""
         self._directory = -1
 
-    def add(self, directory: int, path: bytes, entry: Entry, *, inherits: bool) -> None:
+    def add(self, directory: int, path: bytes, entry: Entry, around: Surroundings) -> None:
         """Take a file to be written into the open directory `directory`. Raises what broke the restore."""
         if entry.size > _LARGE:
-            self._writer.write(FileTask(directory, path, entry, inherits, readers=self._readers))
+            self._writer.write(FileTask(directory, path, entry, around, readers=self._readers))
             return
         if self._directory < 0:
             self._directory = os.dup(directory)
             self._held.append(self._directory)
-        self._tasks.append(FileTask(self._directory, path, entry, inherits, first_place(self._source, entry)))
+        self._tasks.append(FileTask(self._directory, path, entry, around, first_place(self._source, entry)))
         self._bytes += entry.size
         if len(self._tasks) >= _FILES or self._bytes >= _BYTES:
             self._start()

@@ -210,7 +210,7 @@ def test_a_file_system_that_keeps_no_modes(
     tmp_path: Path, repository: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What marks unfinished directories may not hold there; their times are set nevertheless."""
-    monkeypatch.setattr("repositories.engine.restore.target.UNFINISHED_DIRECTORY", -1)
+    monkeypatch.setattr("repositories.engine.restore.target.UNFINISHED", -1)
     os.utime(tmp_path / "tree" / "directory", ns=(7, 7))
     back_up_tree(repository, tmp_path / "tree")
     restore_latest(repository, tmp_path / "out")

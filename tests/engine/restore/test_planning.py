@@ -78,7 +78,7 @@ def test_what_cannot_be_looked_at_is_told(tmp_path: Path, repository: Repository
 
     part, nothing = as_ordinary_user(run, out)
     names = sum(path.startswith(b"names/") for path in everything)
-    assert (part.existing, part.unknown, part.created) == (1, names, 0)
+    assert (part.kept, part.unknown, part.created) == (1, names, 0)
     assert (nothing.unknown, nothing.created, nothing.exit_code) == (len(everything) - 1, 0, 0)
     assert nothing.deletion is not None
     assert nothing.deletion.deleted == 0
