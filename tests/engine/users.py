@@ -24,6 +24,14 @@ def as_ordinary_user(call: Callable[[], _T], *owned: Path) -> _T:
     return in_a_child(lambda: _without_privileges(call))
 
 
+def let_others_through(path: Path) -> None:
+    """Open the way to `path` for an ordinary user: the directories of tests are closed to others."""
+    for each in (path, *path.parents[:3]):
+        mode = each.stat().st_mode
+        if mode & 0o055 != 0o055 and each.stat().st_uid == os.geteuid():
+            each.chmod(mode | 0o055)
+
+
 def in_a_child(call: Callable[[], _T]) -> _T:
     """Return what `call` returns in a child process: what it does to itself (its user, its mounts) ends with it."""
     receive, send = os.pipe()

@@ -18,7 +18,7 @@ from repositories.engine.repository import Repository
 from repositories.engine.source.cache_tags import SIGNATURE
 from tests.engine.repositories import LaterClock, back_up_tree, local_repository
 from tests.engine.trees import add_socket, build_everything, remove_deep
-from tests.engine.users import as_ordinary_user
+from tests.engine.users import as_ordinary_user, let_others_through
 
 
 def foretell(repository: Repository, path: Path, **changes: Any) -> Forecast:
@@ -129,8 +129,7 @@ def test_nothing_is_written(tmp_path: Path, tree: Path) -> None:
     for path in [tmp_path / "repo", *times]:
         if path.is_dir():
             path.chmod(0o555)
-    for parent in (tmp_path, *tmp_path.parents[:3]):
-        parent.chmod(parent.stat().st_mode | 0o555)
+    let_others_through(tmp_path)
     try:
         forecast = as_ordinary_user(lambda: foretell(repository, tree), tmp_path / "repo")
     finally:
@@ -148,8 +147,7 @@ def test_what_cannot_be_read_is_foretold_to_an_ordinary_user(tmp_path: Path, tre
     (tree / "empty").write_bytes(b"")
     (tree / "empty").chmod(0)
     (tree / "closed").mkdir(mode=0)
-    for parent in (tmp_path, *tmp_path.parents[:3]):
-        parent.chmod(parent.stat().st_mode | 0o555)
+    let_others_through(tmp_path)
 
     def both() -> tuple[Forecast, BackupResult]:
         return foretell(repository, tree), back_up_tree(repository, tree)

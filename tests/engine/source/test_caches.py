@@ -11,7 +11,7 @@ from repositories.engine.source.excludes import ExcludeRules
 from repositories.engine.source.filesystems import FileSystems
 from repositories.engine.source.root import open_root
 from repositories.engine.source.walker import Walker, WalkRules
-from tests.engine.users import as_ordinary_user
+from tests.engine.users import as_ordinary_user, let_others_through
 
 NAME = os.fsdecode(TAG)
 
@@ -81,6 +81,5 @@ def test_a_tag_that_may_not_be_read_does_not_count(cache: Path, tmp_path: Path) 
     """Too much in a backup is better than too little."""
     (cache / NAME).write_bytes(SIGNATURE)
     (cache / NAME).chmod(0)
-    for parent in (tmp_path, *tmp_path.parents[:3]):
-        parent.chmod(parent.stat().st_mode | 0o555)
+    let_others_through(tmp_path)
     assert len(as_ordinary_user(lambda: walk(cache.parent), cache.parent)[0]) == 6

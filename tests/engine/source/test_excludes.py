@@ -145,7 +145,7 @@ def test_rules_that_match_nothing_are_named(bad: str) -> None:
 
 @given(st.text(alphabet="[]!^-\\*?/: ab&~|{}()+.$#\x00\n\tzA9_\xe9\udcff", max_size=16), st.booleans())
 @settings(max_examples=300, deadline=None)
-@pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings("error::FutureWarning", "error::SyntaxWarning", "error::DeprecationWarning")
 def test_any_text_is_a_rule_or_refused(text: str, ignoring_case: bool) -> None:
     """Nothing else than our own error, and no warning of what expressions are made with."""
     try:

@@ -21,7 +21,7 @@ from repositories.engine.source.root import identities
 from repositories.engine.source.walker import WalkRules
 from tests.engine.repositories import back_up_tree, make_repository
 from tests.engine.trees import AWKWARD_NAMES, IS_ROOT, add_socket, build_everything
-from tests.engine.users import as_ordinary_user, in_a_child
+from tests.engine.users import as_ordinary_user, in_a_child, let_others_through
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 # What keeps all of a directory's contents out shows in no path where it has none, or where they cannot be listed.
@@ -142,8 +142,7 @@ def test_what_cannot_be_read_is_skipped_not_left_out(tmp_path: Path) -> None:
     (tree / "secret").write_bytes(b"secret")
     (tree / "secret").chmod(0)
     (tree / "empty").touch(mode=0)
-    for parent in (tmp_path, *tmp_path.parents[:3]):
-        parent.chmod(parent.stat().st_mode | 0o555)
+    let_others_through(tmp_path)
 
     def all_of_them() -> dict[str, Verdict]:
         assert_told_as_done(make_repository(), tree)
