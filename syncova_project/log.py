@@ -21,6 +21,7 @@ def single_line(text: str) -> str:
 
 
 _SERVER_FAULT = 500
+_CONNECTION_ERRORS = frozenset({"OperationalError", "InterfaceError"})
 _CHATTY = ("celery.app.trace", "celery.worker.strategy", "celery.beat")
 
 
@@ -30,7 +31,10 @@ class TextFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Return the line of one event."""
         line = f"{_instant(record)} {record.levelname.lower()} {record.name}: {single_line(record.getMessage())}"
-        return "\n".join([line, *(f"  {single_line(each)}" for each in _trace(self, record).splitlines())])
+        trace = [single_line(each) for each in _trace(self, record).splitlines()]
+        if len(trace) == 1:
+            return f"{line} ({trace[0]})"
+        return "\n".join([line, *(f"  {each}" for each in trace)])
 
 
 class JsonFormatter(logging.Formatter):
@@ -75,4 +79,22 @@ def _trace(formatter: logging.Formatter, record: logging.LogRecord) -> str:
     # Django hands a trace also with what the client did wrong (403, 404), once for every such request.
     if getattr(record, "status_code", _SERVER_FAULT) < _SERVER_FAULT:
         return ""
-    return formatter.formatException(record.exc_info) if record.exc_info and record.exc_info[0] else ""
+    if not record.exc_info or record.exc_info[0] is None:
+        return ""
+    away = _server_away(record.exc_info[1])
+    return away or formatter.formatException(record.exc_info)
+
+
+def _server_away(error: BaseException | None) -> str:
+    """Return one line for a database that cannot be reached, "" for every other error.
+
+    An outage is no defect, and its hundreds of requests would each leave a trace that says the same. What the server
+    itself answered has a code and keeps its trace.
+    """
+    kind = type(error)
+    if kind.__name__ not in _CONNECTION_ERRORS or not kind.__module__.startswith("django.db"):
+        return ""
+    if error is None or getattr(error.__cause__, "pgcode", None) is not None:
+        return ""
+    lines = str(error).strip().splitlines()
+    return f"{kind.__name__}: {lines[0] if lines else 'the database does not answer'}"

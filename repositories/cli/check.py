@@ -59,6 +59,9 @@ def _print(terminal: Terminal, report: dict[str, Any]) -> None:
     terminal.line(
         f"{verdict} in {show_count(report['backups'], 'backup')} and {show_count(report['packs'], 'pack')}; {depth}"
     )
+    if report["unused_packs"]:
+        held = f"{show_count(report['unused_packs'], 'pack')} ({show_bytes(report['unused_bytes'])})"
+        terminal.line(f"{held} hold nothing of any backup: broken off, not finished, or their manifests are gone")
     if report["replaced_packs"]:
         held = show_count(report["replaced_packs"], "damaged pack")
         terminal.note(f"{held} not counted: other packs hold all of the content")

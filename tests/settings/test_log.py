@@ -4,6 +4,9 @@ import json
 import logging
 import sys
 
+import psycopg2
+from django import db
+
 from syncova_project.log import JsonFormatter, TextFormatter, logging_settings
 
 
@@ -40,3 +43,26 @@ def test_what_a_client_did_wrong_leaves_no_trace_in_the_log():
 def test_the_form_follows_the_setting():
     assert logging_settings("info", "json")["formatters"]["line"]["()"].endswith("JsonFormatter")
     assert logging_settings("debug", "text")["root"]["level"] == "DEBUG"
+
+
+def unreachable(cause: Exception) -> logging.LogRecord:
+    """Return what is logged of a request while the database is away, as Django wraps the driver's error."""
+    try:
+        raise db.OperationalError("connection to server on socket failed\n\tIs the server running?") from cause
+    except db.OperationalError:
+        trace = sys.exc_info()
+    return logging.LogRecord("django.request", logging.ERROR, "file", 1, "A request failed", (), trace)
+
+
+def test_a_database_that_is_away_leaves_one_line_for_each_request():
+    away = unreachable(psycopg2.OperationalError("connection to server on socket failed"))
+    (line,) = TextFormatter().format(away).splitlines()
+    assert line.endswith("A request failed (OperationalError: connection to server on socket failed)")
+    assert json.loads(JsonFormatter().format(away))["trace"].startswith("OperationalError: connection")
+
+
+def test_what_the_database_answered_keeps_its_trace():
+    class Deadlock(psycopg2.OperationalError):  # type: ignore[misc]  # untyped
+        pgcode = "40P01"
+
+    assert len(TextFormatter().format(unreachable(Deadlock("deadlock detected"))).splitlines()) > 3

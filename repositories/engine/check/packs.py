@@ -5,7 +5,7 @@ read again.
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -67,6 +67,16 @@ def report_packs(results: Iterable[PackResult], lost: frozenset[bytes], findings
 def unreferenced(repository: Repository, known: Iterable[bytes]) -> int:
     """Return how many packs no index names: leavings of backups that were broken off."""
     return len(pack_sizes(repository.storage).keys() - set(known))
+
+
+def unused(packs: Iterable[PackRecord], is_used: Callable[[bytes], bool], beat: Beat) -> tuple[int, int]:
+    """Return how many packs hold no chunk that is used, and their bytes."""
+    count = total = 0
+    for pack in packs:
+        beat()
+        if not any(map(is_used, ids_of(pack))):
+            count, total = count + 1, total + pack.length
+    return count, total
 
 
 def read_packs(repository: Repository, packs: Iterable[PackRecord], beat: Beat) -> Iterator[PackResult]:

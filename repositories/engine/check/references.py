@@ -39,11 +39,17 @@ class ReferenceCheck:
         self._good_leaves: dict[bytes, _Leaf] = {}
         self._lists: set[bytes] = set()
         self._good_chunks: dict[bytes, int] = {}
+        # Named by a backup, and asked for again by the next one.
+        self._others: set[bytes] = set()
 
     @property
     def chunks(self) -> int:
         """How many different chunks were named and found."""
         return len(self._good_chunks) + len(self._good_leaves) + len(self._lists)
+
+    def names(self, chunk_id: bytes) -> bool:
+        """Tell whether a backup that was checked names the chunk; complete only where nothing was hurt."""
+        return any(chunk_id in each for each in (self._good_chunks, self._good_leaves, self._lists, self._others))
 
     def check(self, root: BackupRoot) -> HurtPaths:
         """Return what of a backup cannot be restored. Raises IntegrityError for disorder in its pages."""
@@ -101,6 +107,8 @@ class ReferenceCheck:
         # A page with long keys is read again for each backup: memory must not grow with what someone made up.
         if walk.hurt.count == before and sum(map(len, leaf.first + leaf.last)) <= _KEYS_KEPT:
             self._good_leaves[page.id] = leaf
+        else:
+            self._others.add(page.id)
 
     def _check_entries(
         self, directory: bytes, entries: list[tuple[Entry, msgspec.Raw]], leaf: "_Leaf", walk: "_Walk"
@@ -161,7 +169,8 @@ class ReferenceCheck:
 
     def _problems_whole(self, top: StreamRef) -> bool:
         try:
-            for _ in stream_parts(self._reader, top, content=False):
+            for _, chunk_id in stream_parts(self._reader, top, content=False):
+                self._others.add(chunk_id)
                 self._beat()
         except (IntegrityError, ObjectMissingError):
             return False

@@ -43,6 +43,9 @@ class HurtBackup:
 class CheckReport:
     """The result. `problems` are the first 1,000 of `problem_count`; `unreferenced_packs` are no problem.
 
+    Nor are `unused_packs`, of which no backup uses a single chunk: checkpoints, backups that are being made or were
+    broken off, or backups whose manifests are gone without a trace. Counted only where nothing else is wrong.
+
     Nor are `replaced_packs`: missing or damaged, but all that they held lies in other packs, too.
 
     `remembered`: results were written into the repository, so that damaged chunks are stored again by the next
@@ -59,6 +62,8 @@ class CheckReport:
     replaced_packs: int
     problem_count: int
     remembered: bool
+    unused_packs: int = 0
+    unused_bytes: int = 0
     problems: list[CheckProblem] = field(default_factory=list)
     hurt: list[HurtBackup] = field(default_factory=list)
 

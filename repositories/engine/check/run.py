@@ -8,7 +8,15 @@ from collections.abc import Mapping, Sequence
 from repositories.engine.backup.options import Hooks
 from repositories.engine.check.copies import Suspects, check_copies, confirm_suspects
 from repositories.engine.check.links import check_links
-from repositories.engine.check.packs import PackResult, check_sizes, ids_of, read_packs, report_packs, unreferenced
+from repositories.engine.check.packs import (
+    PackResult,
+    check_sizes,
+    ids_of,
+    read_packs,
+    report_packs,
+    unreferenced,
+    unused,
+)
 from repositories.engine.check.references import ReferenceCheck
 from repositories.engine.check.remembering import remember
 from repositories.engine.check.report import CheckReport, CheckRequest, Findings, HurtBackup
@@ -75,6 +83,8 @@ def _check(repository: Repository, request: CheckRequest, hooks: Hooks) -> Check
         if (each := _check_backup(references, backup, findings)) is not None
     }
     confirm_suspects(repository, suspects, findings)
+    # What is hurt may name chunks that were not come to.
+    unused_packs, unused_bytes = (0, 0) if findings.count else unused(packs.values(), references.names, pulse)
     return CheckReport(
         backups=len(backups),
         packs=len(packs),
@@ -86,6 +96,8 @@ def _check(repository: Repository, request: CheckRequest, hooks: Hooks) -> Check
         replaced_packs=replaced,
         problem_count=findings.count,
         remembered=remember(repository.store, results, hurt, hooks.clock.now_ns()),
+        unused_packs=unused_packs,
+        unused_bytes=unused_bytes,
         problems=findings.problems,
         hurt=list(hurt.values()),
     )

@@ -56,6 +56,8 @@ def check_fields(report: CheckReport, *, read_data: bool) -> dict[str, Any]:
         "chunks_read": report.chunks_read,
         "bytes_read": report.bytes_read,
         "unreferenced_packs": report.unreferenced_packs,
+        "unused_packs": report.unused_packs,
+        "unused_bytes": report.unused_bytes,
         "replaced_packs": report.replaced_packs,
         "remembered": report.remembered,
         "problem_count": report.problem_count,

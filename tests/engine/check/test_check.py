@@ -46,8 +46,36 @@ def test_a_whole_repository_has_no_problems(storage: MemoryStorage) -> None:
         assert report.ok
         assert report.backups == 2
         assert report.hurt == []
+        assert (report.unused_packs, report.unused_bytes) == (0, 0)
     assert report.chunks_read >= report.chunks_referenced > 20
     assert report.bytes_read == sum(len(data) for name, data in storage.objects.items() if name.startswith("packs/"))
+
+
+def test_packs_that_no_backup_uses_are_counted(storage: MemoryStorage) -> None:
+    """With all manifests gone there is nothing to miss, and yet something is wrong."""
+    manifests = {name: storage.objects.pop(name) for name in list(storage.objects) if "manifests/" in name}
+    assert len(manifests) == 4
+    report = run(storage)
+    assert (report.ok, report.backups, report.unused_packs) == (True, 0, report.packs)
+    assert report.unused_bytes == report.bytes_read > 0
+    # The second backup alone needs all packs of the first, but for what it wrote itself.
+    first, *_ = sorted(name for name in manifests if name.startswith("manifests/"))
+    storage.objects.update({name: data for name, data in manifests.items() if name.endswith(first.rpartition("/")[2])})
+    assert 0 <= run(storage).unused_packs < report.packs
+
+
+def test_problems_and_pages_with_long_keys_count_as_used(tmp_path: Path) -> None:
+    storage = MemoryStorage()
+    repository = make_repository(storage)
+    (tmp_path / "tree").mkdir()
+    deep = tmp_path / "tree"
+    for _ in range(12):
+        deep = deep / ("d" * 200)
+        deep.mkdir()
+    (deep / "file").write_bytes(pattern(1000, 3))
+    back_up_tree(repository, tmp_path / "tree")
+    report = run(storage)
+    assert (report.ok, report.packs > 0, report.unused_packs) == (True, True, 0)
 
 
 def test_a_flipped_byte_is_found_and_named_by_path(storage: MemoryStorage) -> None:
