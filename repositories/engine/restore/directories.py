@@ -18,7 +18,14 @@ from repositories.engine.restore.existing import Policy, Verdict
 from repositories.engine.restore.lacking import report_lacking
 from repositories.engine.restore.leavings import Leavings, claim
 from repositories.engine.restore.tally import Tally
-from repositories.engine.restore.target import has_default_acl, is_half_written, is_made, is_unfinished, marked_mode
+from repositories.engine.restore.target import (
+    has_default_acl,
+    is_empty,
+    is_half_written,
+    is_made,
+    is_unfinished,
+    marked_mode,
+)
 from repositories.engine.restore.widened import Widened
 
 
@@ -102,13 +109,13 @@ class Directories:
         """Take an open directory into use; return what matters to what is made in it. Raises OSError."""
         claim(descriptor)
         status = os.fstat(descriptor)
-        ours, made = is_unfinished(status), is_made(status)
+        ours, made = is_unfinished(status) or path in self._tally.unmarked, is_made(status)
         inherits = has_default_acl(descriptor)
         if ours and inherits:
             remove_inherited_acls(descriptor)
             inherits = False
         if self._entered is None or self._entered[0] != path:
-            self._entered = (path, made and not os.listdir(descriptor))
+            self._entered = (path, made and is_empty(descriptor))
         before = BeforeWriting(None if ours or path in self._alone else self._tally)
         return Surroundings(before, inherits, status if made else None, made and self._entered[1])
 

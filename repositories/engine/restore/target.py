@@ -100,7 +100,8 @@ def open_target(path: bytes, *, whole: bool) -> OpenedTarget:
         try:
             fresh = made or (whole and is_as_new(descriptor))
             if fresh:
-                os.chmod(descriptor, _MADE)
+                with contextlib.suppress(OSError):
+                    os.chmod(descriptor, _MADE)
         except OSError:
             os.close(descriptor)
             raise
@@ -111,7 +112,13 @@ def open_target(path: bytes, *, whole: bool) -> OpenedTarget:
 
 def is_as_new(descriptor: int) -> bool:
     """Return whether an open directory is ours and empty. Raises OSError."""
-    return os.fstat(descriptor).st_uid == os.geteuid() and not os.listdir(descriptor)
+    return os.fstat(descriptor).st_uid == os.geteuid() and is_empty(descriptor)
+
+
+def is_empty(descriptor: int) -> bool:
+    """Return whether nothing is in an open directory, at the same cost however much is. Raises OSError."""
+    with os.scandir(descriptor) as found:
+        return next(found, None) is None
 
 
 def unusable(path: bytes, error: OSError) -> RestoreTargetError:
@@ -153,7 +160,8 @@ def _mark(parent: int, name: bytes, *, inherits: bool) -> None:
             raise OSError(errno.ESTALE, "it was exchanged for another object while it was restored")
         if inherits:
             remove_inherited_acls(descriptor)
-        os.chmod(descriptor, _MADE)
+        with contextlib.suppress(OSError):  # file systems without such modes refuse, or do nothing
+            os.chmod(descriptor, _MADE)
     finally:
         os.close(descriptor)
 

@@ -218,6 +218,24 @@ def test_a_file_system_that_keeps_no_modes(
     assert (tmp_path / "out").stat().st_mode == (tmp_path / "tree").stat().st_mode
 
 
+def test_a_file_system_that_refuses_such_modes(
+    tmp_path: Path, repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then nothing is marked, files are renamed, and all is set at the end."""
+    real = os.chmod
+
+    def refuse(path: int | bytes | Path, mode: int) -> None:
+        if mode & stat.S_ISVTX:
+            raise PermissionError(1, "Operation not permitted")
+        real(path, mode)
+
+    monkeypatch.setattr("repositories.engine.restore.target.os.chmod", refuse)
+    (tmp_path / "out").mkdir()
+    result = restore_latest(repository, tmp_path / "out")
+    assert (result.exit_code, result.warnings) == (0, {})
+    assert_same(describe(tmp_path / "tree"), describe(tmp_path / "out"))
+
+
 @pytest.mark.parametrize("overwrite", [Overwrite.NEVER, Overwrite.ALWAYS])
 def test_a_parent_swapped_for_a_link_during_the_restore(overwrite: Overwrite, tmp_path: Path) -> None:
     """2.12: files go on into the directory that was opened; nothing goes through the link."""
