@@ -31,6 +31,7 @@ def print_result(terminal: Terminal, result: dict[str, Any]) -> None:
         f"restored {made}, {show_count(result['directories'], 'directory')} ({show_bytes(result['bytes'])} written) "
         f"of backup {result['short_id']} of {result['source']} into {result['target']}"
     )
+    _print_lacking(terminal, result)
     if result["verified_files"]:
         terminal.line(f"  {show_count(result['verified_files'], 'file')} read back and compared")
     _print_existing(terminal, result)
@@ -53,6 +54,7 @@ def print_plan(terminal: Terminal, plan: dict[str, Any]) -> None:
         f"{plan['replaced']:,} to replace ({show_bytes(plan['replaced_bytes'])}), "
         f"{plan['existing']:,} there already, {plan['kept']:,} to keep"
     )
+    _print_lacking(terminal, plan)
     for kind, meaning in _FATES:
         _print_paths(terminal, plan, kind, meaning)
     if plan["deletion"] is not None:
@@ -81,6 +83,16 @@ def _print_deletion(terminal: Terminal, deletion: dict[str, Any], what: str) -> 
         terminal.line(f"  {what}: {deletion['deleted'] - shown:,} more")
     _print_paths(terminal, deletion, "failed", "not deleted")
     _print_paths(terminal, deletion, "spared", "not in the backup, and stays")
+
+
+def _print_lacking(terminal: Terminal, result: dict[str, Any]) -> None:
+    """Say that the backup was partial: what it skipped is in no restore of it, whole as that may look."""
+    if result["skipped_by_backup"]:
+        lacking = show_count(result["skipped_by_backup"], "object")
+        terminal.warning(
+            f"the backup itself lacks {lacking} of the source, skipped when it was made: "
+            f"syncova-repo show LOCATION {result['short_id']} names them"
+        )
 
 
 def _print_existing(terminal: Terminal, result: dict[str, Any]) -> None:

@@ -213,3 +213,20 @@ def test_an_interrupted_restore_goes_on(programs: Programs, tree: Path, tmp_path
     assert "run it again to go on" in error["hint"]
     assert restore(programs, "--backup", "latest").code == exits.DONE
     assert facts(tmp_path / "restored") == facts(tree)
+
+
+def test_a_partial_backup_says_what_it_lacks_itself(programs: Programs, tree: Path) -> None:
+    """Whole as the restore is, the source had more."""
+    programs.back_up(tree)
+    assert restore(programs, "--backup", "latest", "--json").json["skipped_by_backup"] == 0
+    for pack in (programs.repository / "packs").glob("*/*"):
+        pack.chmod(0o600)
+        pack.write_bytes(bytes(pack.stat().st_size))
+    assert programs.back_up(tree, words=("--strict", "--json")).code == exits.SKIPPED
+    (number,) = {
+        backup["skipped"] for backup in programs.repo("list", programs.repository, "--json").json["backups"][-1:]
+    }
+    for words in ((), ("--dry-run",)):
+        ended = restore(programs, "--backup", "latest", *words)
+        assert f"the backup itself lacks {number} object" in ended.err
+        assert "skipped when it was made" in ended.err

@@ -85,6 +85,7 @@ def _head(backup: Backup, target: bytes) -> dict[str, Any]:
         "short_id": backup.short_id,
         "source": show_text(backup.source_name),
         "time": time_field(backup.received_ns),
+        "skipped_by_backup": backup.root.statistics.skipped,
         **_target_fields(target),
     }
 
