@@ -410,7 +410,7 @@ class Restorer:
         self.target = target
         self.made: dict[bytes, list[Any] | None] = {b"": field(root, 8)}
         self.unmade: set[bytes] = set()
-        self.linked: dict[tuple[object, ...], bytes] = {}
+        self.linked: dict[bytes, bytes] = {}
         self.problems: list[str] = []
         self._opened: tuple[bytes, int] | None = None
 
@@ -450,8 +450,9 @@ class Restorer:
             os.mkdir(name, 0o700, dir_fd=at)
             self.made[inner] = entry
             return
-        # A hostile manifest may call different objects one group.
-        group = (*(field(entry, 14) or ()), *map(repr, (kind, entry[5], entry[10:12], entry[13:14])))
+        # Members of one group that differ are files of their own (a number of an inode was given away again).
+        told = (entry[0], entry[2:7], entry[10:14], field(entry, 14), field(entry, 15))
+        group = blake3.blake3(repr(told).encode()).digest()
         if field(entry, 14) and group in self.linked:
             self._link(self.linked[group], at, name)
             return

@@ -4,7 +4,6 @@ Owns what becomes which member: hard links to the first member of their group, s
 attributes. A file is looked at before its header is put out, so that what is damaged can be left out whole.
 """
 
-import hashlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -15,8 +14,9 @@ from repositories.engine.browse.contents import HELD, Contents, Data, Emit, emit
 from repositories.engine.browse.holes import Layout
 from repositories.engine.display import show_path
 from repositories.engine.errors import IntegrityError, ObjectMissingError
-from repositories.engine.manifest.entries import Entry, EntryType, encode
+from repositories.engine.manifest.entries import Entry, EntryType
 from repositories.engine.manifest.order import split
+from repositories.engine.manifest.same_file import file_key
 from repositories.engine.restore.chunks import AnyChunks, xattrs_of
 
 _KINDS: Final = {
@@ -56,7 +56,7 @@ class Archive:
         self._skip_damaged = skip_damaged
         self._owed = 0
         self._part = b""
-        self._first_names: dict[tuple[int, int], tuple[bytes, bytes]] = {}
+        self._first_names: dict[bytes, bytes] = {}
 
     def add(self, path: bytes, entry: Entry) -> None:
         """Put out one object; `path` is its name in the archive, "" the top directory.
@@ -119,9 +119,10 @@ class Archive:
         self._remember(path, entry)
 
     def _linked(self, path: bytes, entry: Entry) -> bool:
-        """Put out a link to the first member of the same group, if there is one that is the same object."""
-        first = self._first_names.get(entry.link_group) if entry.link_group is not None else None
-        if first is None or first[1] != _identity(entry):
+        """Put out a link to the first member that is the same file, if there is one."""
+        key = file_key(entry)
+        first = self._first_names.get(key) if key is not None else None
+        if first is None:
             return False
         head = pax.Member(
             kind=pax.LINK,
@@ -130,7 +131,7 @@ class Archive:
             uid=entry.uid,
             gid=entry.gid,
             mtime_ns=entry.mtime_ns,
-            target=first[0],
+            target=first,
         )
         self._begin(pax.header(head))
         self.done.members += 1
@@ -138,8 +139,9 @@ class Archive:
 
     def _remember(self, path: bytes, entry: Entry) -> None:
         self.done.members += 1
-        if entry.link_group is not None and entry.type != EntryType.DIRECTORY:
-            self._first_names.setdefault(entry.link_group, (path, _identity(entry)))
+        key = file_key(entry)
+        if key is not None:
+            self._first_names.setdefault(key, path)
 
     def _member(self, name: bytes, entry: Entry, kind: bytes, size: int, records: pax.Records = ()) -> pax.Member:
         return pax.Member(
@@ -196,9 +198,3 @@ class Archive:
 
 class _BrokenOffError(IntegrityError):
     """Content turned out damaged after its header had been put out."""
-
-
-def _identity(entry: Entry) -> bytes:
-    """Return what two names of one object share: a tampered manifest may call different objects one group."""
-    same = (entry.type, entry.size, entry.extents, entry.stream, entry.target, entry.device)
-    return hashlib.blake2b(encode(same), digest_size=16).digest()

@@ -14,6 +14,7 @@ import msgspec
 from repositories.engine.errors import IntegrityError, ObjectMissingError
 from repositories.engine.manifest.entries import Entry, EntryType, decode_entry
 from repositories.engine.manifest.order import join, split
+from repositories.engine.manifest.same_file import file_key
 from repositories.engine.metadata.apply import apply_to_descriptor
 from repositories.engine.metadata.extended import remove_xattr
 from repositories.engine.restore.chunks import AnyChunks
@@ -52,7 +53,7 @@ class SecondPass:
     """Runs once over the selection, after the first pass."""
 
     def __init__(
-        self, makers: Makers, overwrite: Overwrite, first_names: Mapping[tuple[int, int], bytes], pulse: RestorePulse
+        self, makers: Makers, overwrite: Overwrite, first_names: Mapping[bytes, bytes], pulse: RestorePulse
     ) -> None:
         self._makers = makers
         self._overwrite = overwrite
@@ -90,8 +91,9 @@ class SecondPass:
                 self._link(tree.descriptor, join(selected.directory, entry.name), entry)
 
     def _link(self, directory: int, path: bytes, entry: Entry) -> None:
-        first = self._first_names.get(entry.link_group or (0, 0))
-        if first is None or first == path:
+        key = file_key(entry)
+        first = self._first_names.get(key) if key is not None else None
+        if key is None or first is None or first == path:
             return
         if self._makers.tally.may_link_to(first) and self._link_to(first, directory, path, entry):
             return
@@ -100,8 +102,8 @@ class SecondPass:
             self._makers.files.write(FileTask(directory, path, entry, around))
         else:
             self._makers.objects.make(directory, path, entry, around)
-        if entry.link_group is not None and not self._makers.tally.may_link_to(first):
-            self._first_names[entry.link_group] = path
+        if not self._makers.tally.may_link_to(first):
+            self._first_names[key] = path
 
     def _link_to(self, first: bytes, directory: int, path: bytes, entry: Entry) -> bool:
         assert self._tree is not None  # noqa: S101 — set before anything is visited

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from repositories.engine.manifest.entries import Entry, EntryType
 from repositories.engine.manifest.order import join, split
+from repositories.engine.manifest.same_file import file_key
 from repositories.engine.restore.directories import Directories, Surroundings
 from repositories.engine.restore.leavings import Prepare
 from repositories.engine.restore.objects import ObjectMaker
@@ -31,7 +32,7 @@ class FirstPass:
         self._tally = tally
         self._pulse = pulse
         self._blocked: set[bytes] = set()
-        self.first_names: dict[tuple[int, int], bytes] = {}
+        self.first_names: dict[bytes, bytes] = {}
 
     def run(self, tree: TargetTree, selection: Iterable[Selected]) -> None:
         """Make everything; waits until all files are written."""
@@ -66,7 +67,8 @@ class FirstPass:
             if not self._maker.make_directory(directory, path, entry, around, above=above):
                 self._blocked.add(path)
             return
-        if entry.link_group is not None and self.first_names.setdefault(entry.link_group, path) != path:
+        key = file_key(entry) if entry.link_group is not None else None
+        if key is not None and self.first_names.setdefault(key, path) != path:
             return
         if entry.type == EntryType.FILE:
             self._windows.add(directory, path, entry, around)

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from repositories.engine.manifest.entries import Entry, EntryType
 from repositories.engine.manifest.order import join, split
+from repositories.engine.manifest.same_file import file_key
 from repositories.engine.metadata.extended import object_in
 from repositories.engine.restore.existing import Policy, Verdict
 from repositories.engine.restore.pulse import RestorePulse
@@ -88,7 +89,7 @@ class Planner:
         self._ledger = ledger
         self._pulse = pulse
         self._closed: dict[bytes, Fate] = {}
-        self._groups: set[tuple[int, int]] = set()
+        self._files: set[bytes] = set()
         self._late: set[bytes] = set()
 
     def target(self, root: int, entry: Entry | None) -> None:
@@ -178,8 +179,9 @@ class Planner:
             self._late.discard(split(path)[0])
             self._ledger.note(Fate.EXISTING, split(path)[0])
         size = entry.size if entry.type == EntryType.FILE else 0
-        if entry.link_group is not None and fate in (Fate.CREATED, Fate.REPLACED):
+        key = file_key(entry) if fate in (Fate.CREATED, Fate.REPLACED) else None
+        if key is not None:
             # Further names of one file are links: they are written once.
-            size = 0 if entry.link_group in self._groups else size
-            self._groups.add(entry.link_group)
+            size = 0 if key in self._files else size
+            self._files.add(key)
         self._ledger.note(Fate.KEPT if fate is Fate.ENTERED else fate, path, size)
