@@ -4,7 +4,8 @@ Owns that order: chown clears setuid and file capabilities, so it comes before t
 unfinished object, so it is set last, and a restore killed in between knows the object as its own. An ACL sets all of
 the mode but its special bits, and its mask is the mode's group bits, so that both agree whichever comes last. None of
 these touches a modification time that is set.
-What a target cannot take is reported by class and never stops anything.
+What a target cannot take is reported by class and never stops anything. Some take a call without a word and keep
+something else: so what the object has in the end is compared.
 """
 
 import contextlib
@@ -29,11 +30,30 @@ class AttributeClass(enum.StrEnum):
     SPECIAL_BITS = "special_bits"
     ACL = "acl"
     XATTR = "xattr"
+    XATTR_SECURITY = "xattr_security"
+    XATTR_SYSTEM = "xattr_system"
+    XATTR_TRUSTED = "xattr_trusted"
     TIMES = "times"
+    TIME_PRECISION = "time_precision"
     HARD_LINK = "hard_link"
 
 
 ReportAttribute = Callable[[AttributeClass, OSError], None]
+
+_NAMESPACES = {
+    b"security": AttributeClass.XATTR_SECURITY,
+    b"system": AttributeClass.XATTR_SYSTEM,
+    b"trusted": AttributeClass.XATTR_TRUSTED,
+}
+_COARSEST_NS = 2_000_000_000
+"""A time that is less than this off was only rounded: no file system in use rounds more."""
+
+
+def class_of_xattr(name: bytes) -> AttributeClass:
+    """Return the class of an extended attribute: ACLs, and each namespace but the user's, are ones of their own."""
+    if name.startswith(ACL_PREFIX):
+        return AttributeClass.ACL
+    return _NAMESPACES.get(name.split(b".")[0], AttributeClass.XATTR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +69,20 @@ class Attributes:
 
 def apply_to_descriptor(descriptor: int, wanted: Attributes, report: ReportAttribute) -> None:
     """Set all attributes of an open file or directory; what it has already is not set again."""
-    times = (wanted.mtime_ns, wanted.mtime_ns)
-    _attempt(lambda: os.utime(descriptor, ns=times), None, report)
+    reports = _Reports(report)
+    _set_times(lambda ns: os.utime(descriptor, ns=(ns, ns)), wanted, reports)
     status = os.fstat(descriptor)
-    _require_time(status, wanted, report)
     owned = (status.st_uid, status.st_gid) == (wanted.uid, wanted.gid)
     if owned and not wanted.xattrs and stat.S_IMODE(status.st_mode) == stat.S_IMODE(wanted.mode):
+        _compare(status, wanted, reports)
         return
     if not owned:
-        owned = _owner(lambda uid, gid: os.chown(descriptor, uid, gid), wanted, report)
+        _owner(lambda uid, gid: os.chown(descriptor, uid, gid), wanted, reports)
     plain, acls = _parted(wanted.xattrs)
-    _set_xattrs(descriptor, plain, report)
-    _set_xattrs(descriptor, acls, report)
-    _attempt(lambda: os.chmod(descriptor, _mode(wanted, report, owned=owned)), AttributeClass.MODE, report)
+    _set_xattrs(descriptor, plain, reports)
+    _set_xattrs(descriptor, acls, reports)
+    _set_mode(lambda mode: os.chmod(descriptor, mode), descriptor, wanted, reports)
+    _compare(os.fstat(descriptor), wanted, reports)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,26 +101,29 @@ def apply_to_link(
     directory: int, name: bytes, wanted: Attributes, report: ReportAttribute, fresh: Fresh | None = None
 ) -> None:
     """Set the attributes of a symbolic link itself, which has no mode. Raises OSError for another object."""
+    reports = _Reports(report)
     with _pinned(directory, name, fresh) as (descriptor, path):
-        _owner(lambda uid, gid: os.chown(path, uid, gid), wanted, report)
-        _set_xattrs(path, wanted.xattrs, report)
-        _set_times(descriptor, path, wanted, report)
+        _owner(lambda uid, gid: os.chown(path, uid, gid), wanted, reports)
+        _set_xattrs(path, wanted.xattrs, reports)
+        _set_times(lambda ns: os.utime(path, ns=(ns, ns)), wanted, reports)
+        _compare(os.fstat(descriptor), wanted, reports)
 
 
 def apply_to_special(
     directory: int, name: bytes, wanted: Attributes, report: ReportAttribute, fresh: Fresh | None = None
 ) -> None:
     """Set the attributes of a FIFO or device, which must not be opened. Raises OSError for another object."""
+    reports = _Reports(report)
     with _pinned(directory, name, fresh) as (descriptor, path):
         if fresh is not None and fresh.inherits:
             remove_inherited_acls(path)
-        owned = _owner(lambda uid, gid: os.chown(path, uid, gid), wanted, report)
+        _owner(lambda uid, gid: os.chown(path, uid, gid), wanted, reports)
         plain, acls = _parted(wanted.xattrs)
-        _set_xattrs(path, plain, report)
-        _set_times(descriptor, path, wanted, report)
-        _set_xattrs(path, acls, report)
-        mode = _mode(wanted, report, owned=owned)
-        _attempt(lambda: os.chmod(path, mode), AttributeClass.MODE, report)
+        _set_xattrs(path, plain, reports)
+        _set_times(lambda ns: os.utime(path, ns=(ns, ns)), wanted, reports)
+        _set_xattrs(path, acls, reports)
+        _set_mode(lambda mode: os.chmod(path, mode), descriptor, wanted, reports)
+        _compare(os.fstat(descriptor), wanted, reports)
 
 
 @contextlib.contextmanager
@@ -121,24 +145,44 @@ def _pinned(directory: int, name: bytes, fresh: Fresh | None) -> Iterator[tuple[
         os.close(descriptor)
 
 
-def _owner(chown: Callable[[int, int], None], wanted: Attributes, report: ReportAttribute) -> bool:
-    """Set owner and group; return whether the owner is now the wanted one."""
+class _Reports:
+    """Passes reports about one object on; knows which were made, and the mode and error to compare with."""
+
+    __slots__ = ("_report", "made", "mode", "time_error")
+
+    def __init__(self, report: ReportAttribute) -> None:
+        self._report = report
+        self.made: set[AttributeClass] = set()
+        self.mode: int | None = None
+        self.time_error: OSError | None = None
+
+    def __call__(self, kind: AttributeClass, error: OSError) -> None:
+        self.made.add(kind)
+        self._report(kind, error)
+
+
+def _owner(chown: Callable[[int, int], None], wanted: Attributes, reports: _Reports) -> None:
+    """Set owner and group."""
     try:
         chown(wanted.uid, wanted.gid)
     except OSError as error:
-        report(AttributeClass.OWNER, error)
-        _attempt(lambda: chown(-1, wanted.gid), None, report)
-        return False
-    return True
+        reports(AttributeClass.OWNER, error)
+        _attempt(lambda: chown(-1, wanted.gid), None, reports)
 
 
-def _mode(wanted: Attributes, report: ReportAttribute, *, owned: bool) -> int:
+def _set_mode(chmod: Callable[[int], None], descriptor: int, wanted: Attributes, reports: _Reports) -> None:
     mode = stat.S_IMODE(wanted.mode)
-    if not owned and mode & SPECIAL_BITS:
+    if mode & SPECIAL_BITS and not _is_owned(os.fstat(descriptor), wanted, reports):
         # setuid for another owner than the one it was meant for would be a hole.
-        report(AttributeClass.SPECIAL_BITS, PermissionError(1, "setuid and setgid are not set for another owner"))
+        refusal = PermissionError(errno.EPERM, "setuid and setgid are not set for another owner")
+        reports(AttributeClass.SPECIAL_BITS, refusal)
         mode &= ~SPECIAL_BITS
-    return mode
+    reports.mode = mode
+    _attempt(lambda: chmod(mode), AttributeClass.MODE, reports)
+
+
+def _is_owned(status: os.stat_result, wanted: Attributes, reports: _Reports) -> bool:
+    return AttributeClass.OWNER not in reports.made and (status.st_uid, status.st_gid) == (wanted.uid, wanted.gid)
 
 
 def _parted(xattrs: Sequence[tuple[bytes, bytes]]) -> tuple[list[tuple[bytes, bytes]], list[tuple[bytes, bytes]]]:
@@ -149,11 +193,10 @@ def _parted(xattrs: Sequence[tuple[bytes, bytes]]) -> tuple[list[tuple[bytes, by
 
 def _set_xattrs(target: int | bytes, xattrs: Sequence[tuple[bytes, bytes]], report: ReportAttribute) -> None:
     for name, value in xattrs:
-        kind = AttributeClass.ACL if name.startswith(ACL_PREFIX) else AttributeClass.XATTR
         try:
             write_xattr(target, name, value)
         except OSError as error:
-            report(kind, error)
+            report(class_of_xattr(name), error)
 
 
 def remove_inherited_acls(target: int | bytes) -> None:
@@ -163,16 +206,28 @@ def remove_inherited_acls(target: int | bytes) -> None:
             remove_xattr(target, name)
 
 
-def _set_times(descriptor: int, path: bytes, wanted: Attributes, report: ReportAttribute) -> None:
-    times = (wanted.mtime_ns, wanted.mtime_ns)
-    _attempt(lambda: os.utime(path, ns=times), None, report)
-    _require_time(os.fstat(descriptor), wanted, report)
+def _set_times(utime: Callable[[int], None], wanted: Attributes, reports: _Reports) -> None:
+    try:
+        utime(wanted.mtime_ns)
+    except OverflowError:
+        return  # a time that no system call takes: reported when it is compared
+    except OSError as error:
+        reports.time_error = error
 
 
-def _require_time(status: os.stat_result, wanted: Attributes, report: ReportAttribute) -> None:
-    """Report a time that was cut: file systems do that without a word when it is too far or too fine for them."""
-    if status.st_mtime_ns != wanted.mtime_ns:
-        report(AttributeClass.TIMES, OSError(errno.ERANGE, "the file system holds another time than was set"))
+def _compare(status: os.stat_result, wanted: Attributes, reports: _Reports) -> None:
+    """Report what a file system holds otherwise than it was set, having said nothing."""
+    if AttributeClass.OWNER not in reports.made and (status.st_uid, status.st_gid) != (wanted.uid, wanted.gid):
+        reports(AttributeClass.OWNER, OSError(errno.EPERM, "the file system holds another owner than was set"))
+    lacking = 0 if reports.mode is None else stat.S_IMODE(status.st_mode) ^ reports.mode
+    if lacking and not reports.made & {AttributeClass.MODE, AttributeClass.ACL}:
+        kind = AttributeClass.MODE if lacking & ~SPECIAL_BITS else AttributeClass.SPECIAL_BITS
+        reports(kind, OSError(errno.EPERM, "the file system holds another mode than was set"))
+    off = abs(status.st_mtime_ns - wanted.mtime_ns)
+    if off:
+        error = reports.time_error or OSError(errno.ERANGE, "the file system holds another time than was set")
+        rounded = off < _COARSEST_NS and reports.time_error is None
+        reports(AttributeClass.TIME_PRECISION if rounded else AttributeClass.TIMES, error)
 
 
 def chmod_unopened(directory: int, name: bytes, mode: int) -> None:
@@ -189,8 +244,6 @@ def chmod_unopened(directory: int, name: bytes, mode: int) -> None:
 def _attempt(call: Callable[[], object], kind: AttributeClass | None, report: ReportAttribute) -> None:
     try:
         call()
-    except OverflowError:
-        return  # a time that no system call takes: reported when it is compared
     except OSError as error:
         if kind is not None:
             report(kind, error)

@@ -9,6 +9,7 @@ from typing import Any
 from repositories.engine.display import path_fields, show_text, time_field
 from repositories.engine.manifest.backups import Backup
 from repositories.engine.restore import DeletionResult, RestorePlan, RestoreResult
+from repositories.engine.restore.shortfalls import Shortfall
 
 RESTORED, PARTIAL, DAMAGED, PLANNED = "restored", "partial", "damaged", "planned"
 
@@ -35,6 +36,7 @@ def restore_fields(backup: Backup, target: bytes, result: RestoreResult) -> dict
         "kept_paths": _paths(result.kept_paths),
         "damaged_paths": _paths(result.damaged_paths),
         "failed_paths": _reasons(result.failed_paths),
+        "shortfalls": [_shortfall_fields(each) for each in result.shortfalls],
         "deletion": _deletion_fields(result.deletion),
     }
 
@@ -76,6 +78,18 @@ def _deletion_fields(deletion: DeletionResult | None) -> dict[str, Any] | None:
         "deleted_paths": [{**_object_fields(path), "objects": count} for path, count in deletion.deleted_paths],
         "spared_paths": _reasons(deletion.spared_paths),
         "failed_paths": _reasons(deletion.failed_paths),
+    }
+
+
+def _shortfall_fields(shortfall: Shortfall) -> dict[str, Any]:
+    where = path_fields(shortfall.file_system.mount_point)
+    return {
+        "class": shortfall.kind,
+        "count": shortfall.count,
+        **{name.replace("path", "mount_point"): value for name, value in where.items()},
+        "file_system": show_text(shortfall.file_system.type),
+        "reason": show_text(shortfall.reason),
+        "first": _object_fields(shortfall.first),
     }
 
 

@@ -32,9 +32,10 @@ from repositories.engine.restore.widened import Widened
 class BeforeWriting:
     """To be called before anything is made in one directory: marks it once. Safe in several threads."""
 
-    def __init__(self, tally: Tally | None = None) -> None:
-        """Without `tally` there is nothing to mark."""
+    def __init__(self, tally: Tally | None = None, path: bytes = b"") -> None:
+        """`path` is the directory's. Without `tally` there is nothing to mark."""
         self._tally = tally
+        self._path = path
         self._lock = threading.Lock()
 
     def __call__(self, directory: int) -> None:
@@ -47,7 +48,7 @@ class BeforeWriting:
                 os.chmod(directory, marked_mode(stat.S_IMODE(os.fstat(directory).st_mode)))
             except OSError as error:
                 # Somebody else's: what is made in it sets its time, and we cannot put that back.
-                self._tally.warn(AttributeClass.TIMES, error)
+                self._tally.warn(AttributeClass.TIMES, error, directory, self._path)
             self._tally = None
 
 
@@ -116,7 +117,7 @@ class Directories:
             inherits = False
         if self._entered is None or self._entered[0] != path:
             self._entered = (path, made and is_empty(descriptor))
-        before = BeforeWriting(None if ours or path in self._alone else self._tally)
+        before = BeforeWriting(None if ours or path in self._alone else self._tally, path)
         return Surroundings(before, inherits, status if made else None, made and self._entered[1])
 
     def may_set(self, path: bytes, *, ours: bool) -> bool:
@@ -141,7 +142,7 @@ class Directories:
         else:
             self._tally.existing()
         if verdict in (Verdict.IDENTICAL, Verdict.LATE):
-            report_lacking(way, status, entry, self._tally.warn)
+            report_lacking(way, status, entry, self._tally.reporter(way, path))
 
     def _keep(self, path: bytes) -> None:
         self._alone.add(path)

@@ -158,4 +158,4 @@ class SecondPass:
         for name in () if ours else foreign_xattrs(descriptor, status, entry):
             with contextlib.suppress(OSError):
                 remove_xattr(descriptor, name)
-        apply_to_descriptor(descriptor, attributes, self._makers.tally.warn)
+        apply_to_descriptor(descriptor, attributes, self._makers.tally.reporter(descriptor, path))

@@ -7,8 +7,8 @@ import os
 import stat
 
 from repositories.engine.manifest.entries import Entry, EntryType
-from repositories.engine.metadata.apply import SPECIAL_BITS, AttributeClass, ReportAttribute
-from repositories.engine.metadata.extended import ACL_PREFIX, read_xattrs
+from repositories.engine.metadata.apply import SPECIAL_BITS, AttributeClass, ReportAttribute, class_of_xattr
+from repositories.engine.metadata.extended import read_xattrs
 
 
 def report_lacking(path: bytes, status: os.stat_result, entry: Entry, report: ReportAttribute) -> None:
@@ -22,5 +22,4 @@ def report_lacking(path: bytes, status: os.stat_result, entry: Entry, report: Re
     found = {name for name, _ in read_xattrs(path)[0]}
     for xattr in entry.xattrs:
         if xattr.name not in found:
-            kind = AttributeClass.ACL if xattr.name.startswith(ACL_PREFIX) else AttributeClass.XATTR
-            report(kind, PermissionError("it has no such attribute"))
+            report(class_of_xattr(xattr.name), PermissionError("it has no such attribute"))

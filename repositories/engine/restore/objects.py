@@ -77,12 +77,12 @@ class ObjectMaker:
             return self._link(first, source, directory, (path, entry), around)
         except OSError as error:
             raise_if_fatal(error)
-            self._tally.warn(AttributeClass.HARD_LINK, error)
+            self._tally.warn(AttributeClass.HARD_LINK, error, directory, path)
             return False
 
     def _failed(self, directory: int, path: bytes, entry: Entry, error: OSError) -> None:
         raise_if_fatal(error)
-        self._tally.failed(path, explained(error, directory, entry.name))
+        self._tally.refused(directory, path, entry, explained(error, directory, entry.name))
 
     def _make(self, directory: int, path: bytes, entry: Entry, around: Surroundings) -> None:
         attributes = attributes_of(self._source, entry)
@@ -93,7 +93,8 @@ class ObjectMaker:
         with temporary_for(directory, entry.name) as temporary:
             _create(directory, temporary, entry)
             apply = apply_to_link if entry.type == EntryType.LINK else apply_to_special
-            apply(directory, temporary, attributes, self._tally.warn, _fresh(entry, inherits=around.inherits))
+            report = self._tally.reporter(directory, path)
+            apply(directory, temporary, attributes, report, _fresh(entry, inherits=around.inherits))
             self._place(directory, temporary, path, replaces=status is not None)
         self._tally.restored(entry)
 
@@ -106,7 +107,7 @@ class ObjectMaker:
     def _must_replace(self, directory: int, path: bytes, entry: Entry, status: os.stat_result) -> bool:
         verdict = self._policy.judge(directory, entry, status)
         if verdict is Verdict.IDENTICAL:
-            report_lacking(object_in(directory, entry.name), status, entry, self._tally.warn)
+            report_lacking(object_in(directory, entry.name), status, entry, self._tally.reporter(directory, path))
             self._tally.existing()
             return False
         if verdict is Verdict.KEEP or not self._room.possible(directory, path, status):
@@ -159,7 +160,7 @@ class ObjectMaker:
                     self._room.replace(directory, temporary, path)
         except OSError as error:
             if error.errno in _NO_LINKS:
-                self._tally.warn(AttributeClass.HARD_LINK, error)
+                self._tally.warn(AttributeClass.HARD_LINK, error, directory, path)
                 return False
             raise
         self._tally.restored(entry)

@@ -6,6 +6,8 @@ Owns values only. Paths are bytes; those of results are relative to the source.
 import enum
 from dataclasses import dataclass, field
 
+from repositories.engine.restore.shortfalls import Shortfall
+
 
 class Overwrite(enum.StrEnum):
     """What happens to an object that is there already and differs from the backup's."""
@@ -100,7 +102,8 @@ class RestorePlan:
 class RestoreResult:
     """What was restored. `existing` were identical already, `kept` differ and were left, `damaged` are not restored
     for their content or manifest is broken, `failed` could not be written or differ afterwards. `warnings` counts
-    attributes by class, also those of objects that were there. Of the `existing` files `not_compared` were taken for
+    attributes by class, also those of objects that were there; `shortfalls` tells these, and classes of objects that
+    failed, by file system. Of the `existing` files `not_compared` were taken for
     identical by size and attributes alone; `unverified` restored files are closed to us by their own mode.
 
     The path lists hold the first 100 of each.
@@ -122,6 +125,7 @@ class RestoreResult:
     kept_paths: list[bytes] = field(default_factory=list)
     damaged_paths: list[bytes] = field(default_factory=list)
     failed_paths: list[tuple[bytes, str]] = field(default_factory=list)
+    shortfalls: list[Shortfall] = field(default_factory=list)
     deletion: DeletionResult | None = None
 
     @property

@@ -3,12 +3,15 @@
 Owns the figures and the bounded lists of paths. Remembers which first names of hard links must not be linked to.
 """
 
+import functools
 import threading
 from collections import Counter
 
 from repositories.engine.manifest.entries import Entry, EntryType
-from repositories.engine.metadata.apply import AttributeClass
+from repositories.engine.metadata.apply import AttributeClass, ReportAttribute
+from repositories.engine.restore.file_systems import Place
 from repositories.engine.restore.request import RestoreResult
+from repositories.engine.restore.shortfalls import Shortfalls, refused_as
 
 LISTED = 100
 
@@ -20,6 +23,7 @@ class Tally:
         self._lock = threading.Lock()
         self._restored: Counter[int] = Counter()
         self._warnings: Counter[str] = Counter()
+        self._shortfalls = Shortfalls()
         self._lists: dict[str, list[bytes]] = {"kept": [], "damaged": []}
         self._failed_list: list[tuple[bytes, str]] = []
         self._counts: Counter[str] = Counter()
@@ -88,11 +92,22 @@ class Tally:
             if len(self._failed_list) < LISTED:
                 self._failed_list.append((path, error.strerror or str(error)))
 
-    def warn(self, kind: AttributeClass, error: OSError) -> None:
-        """An attribute could not be set; the detail is one class, not one line each."""
-        del error
+    def refused(self, directory: int, path: bytes, entry: Entry, error: OSError) -> None:
+        """As `failed`, and counted by class and file system if the one that holds `directory` takes no such object."""
+        kind = refused_as(entry, error)
+        if kind is not None:
+            self._shortfalls.add(kind, directory, path, error)
+        self.failed(path, error)
+
+    def warn(self, kind: AttributeClass, error: OSError, place: Place, path: bytes) -> None:
+        """An attribute of the object at `path` could not be set; `place` tells the file system that it lies on."""
         with self._lock:
             self._warnings[str(kind)] += 1
+        self._shortfalls.add(kind, place, path, error)
+
+    def reporter(self, place: Place, path: bytes) -> ReportAttribute:
+        """Return what `warn`s about one object."""
+        return functools.partial(self.warn, place=place, path=path)
 
     def may_link_to(self, path: bytes) -> bool:
         """Return whether a name was restored, so that others may become hard links to it."""
@@ -124,6 +139,7 @@ class Tally:
             kept_paths=self._lists["kept"],
             damaged_paths=self._lists["damaged"],
             failed_paths=self._failed_list,
+            shortfalls=self._shortfalls.result(),
         )
 
     def _note(self, kind: str, path: bytes) -> None:

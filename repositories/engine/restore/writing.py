@@ -88,7 +88,8 @@ class FileWriter:
             self._tally.damaged(task.path)
         except OSError as error:
             raise_if_fatal(error)
-            self._tally.failed(task.path, explained(error, task.directory, task.entry.name))
+            error = explained(error, task.directory, task.entry.name)
+            self._tally.refused(task.directory, task.path, task.entry, error)
 
     def _open(self, task: FileTask) -> _Opened | None:
         """Return the new file, or None when what is there stays."""
@@ -111,7 +112,8 @@ class FileWriter:
             self._tally.existing()
             if not self._policy.compares and task.entry.size:
                 self._tally.not_compared()
-            report_lacking(object_in(task.directory, task.entry.name), status, task.entry, self._tally.warn)
+            reporter = self._tally.reporter(task.directory, task.path)
+            report_lacking(object_in(task.directory, task.entry.name), status, task.entry, reporter)
             return False
         if verdict is Verdict.KEEP or not self._room.possible(task.directory, task.path, status):
             self._tally.kept(task.path)
@@ -174,7 +176,9 @@ class FileWriter:
     def _set_attributes(self, descriptor: int, task: FileTask) -> None:
         if task.around.inherits:
             remove_inherited_acls(descriptor)
-        apply_to_descriptor(descriptor, attributes_of(self._source, task.entry), self._tally.warn)
+        apply_to_descriptor(
+            descriptor, attributes_of(self._source, task.entry), self._tally.reporter(descriptor, task.path)
+        )
 
 
 def attributes_of(source: AnyChunks, entry: Entry) -> Attributes:

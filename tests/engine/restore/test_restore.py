@@ -94,7 +94,7 @@ def test_an_ordinary_user_gets_all_but_the_owners(tmp_path: Path, repository: Re
     result, found = as_ordinary_user(run, tmp_path / "home")
     assert result.exit_code == 3  # the two devices
     assert {path for path, _ in result.failed_paths} == {b"null", b"block"}
-    assert set(result.warnings) == {"owner", "special_bits", "xattr"}
+    assert set(result.warnings) == {"owner", "special_bits", "xattr_security", "xattr_trusted"}
     assert found[b"modes/4755"]["mode"] == stat.S_IFREG | 0o755
     ignored = ("uid", "gid", "xattrs", "mode")
     for path in (b"null", b"block"):
