@@ -25,6 +25,7 @@ from repositories.engine.objects.store import ObjectStore, WholeObjects, steadil
 from repositories.engine.opening import list_slots, unlock
 from repositories.engine.packs.reader import PackReader
 from repositories.engine.reader import ChunkReader
+from repositories.engine.retention.deleted import Notes, NotesReader
 from repositories.engine.sessions.checkpoints import read_checkpoints
 from repositories.engine.sessions.options import WriteOptions
 from repositories.engine.sessions.read import ReadSession
@@ -98,6 +99,7 @@ class Repository:
         self.unknown_write_features = unknown_write_features
         self.catalogue = Catalogue(store)
         self.pack_reader = PackReader(store)
+        self._notes = NotesReader(store)
         self._manifests: dict[bytes, ManifestRecord] = {}
         self._checkpoints: dict[bytes, CheckpointRecord] = {}
         self._damaged: tuple[bytes, ...] = ()
@@ -113,18 +115,26 @@ class Repository:
         """Return the keyring."""
         return self.store.keyring
 
-    def backups(self) -> list[StoredManifest]:
+    def backups(self, *, deleted: bool = False) -> list[StoredManifest]:
         """Return the manifests that count (fence rule), oldest first by the time they were received.
 
-        One that is damaged in both copies is left out, and named by `damaged_manifests`: show that beside the list.
+        Those that are deleted are left out unless `deleted`: they are there until the next prune. One that is damaged
+        in both copies is left out, and named by `damaged_manifests`: show that beside the list.
         """
+        manifests = self._read_manifests()
+        # Sweeps and tombstones last: those that came after the listing speak of each listed manifest.
         sweep = read_newest_sweep(self.store)
+        gone = frozenset() if deleted else self._notes.deleted(self.clock.now_ns())
         found = [
             _stored(ObjectKind.MANIFEST, manifest_id, record)
-            for manifest_id, record in self._read_manifests().items()
-            if sweep.accepts_manifest(manifest_id, record.fence)
+            for manifest_id, record in manifests.items()
+            if manifest_id not in gone and sweep.accepts_manifest(manifest_id, record.fence)
         ]
         return sorted(found, key=lambda each: (each.received_ns, each.name))
+
+    def notes(self) -> Notes:
+        """Return what is said about backups after the fact: deletions, holds, tags, notes."""
+        return self._notes.read()
 
     def lay_aside(self, manifest_id: str) -> None:
         """Count a manifest (id as hex) that `backups` returned among the damaged ones: its root is none."""

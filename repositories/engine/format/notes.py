@@ -15,6 +15,8 @@ class AnnotationKind(enum.IntEnum):
     TAG = 1
     HOLD = 2
     NOTE = 3
+    TAG_TAKEN = 4
+    """A tag that the backup was made with counts no longer."""
 
 
 class AnnotationRecord(Record, frozen=True):
@@ -29,7 +31,10 @@ class AnnotationRecord(Record, frozen=True):
 
 
 class TombstoneRecord(Record, frozen=True):
-    """What `tombstones/<id>` seals: these manifests are deleted, or (`undoes`) a deletion is undone."""
+    """What `tombstones/<id>` seals: these manifests are deleted.
+
+    With `undoes` nothing is deleted: that tombstone's deletion of these manifests is undone; none named means all.
+    """
 
     manifests: tuple[bytes, ...]
     created_ns: int

@@ -1,0 +1,90 @@
+"""Which backups are deleted, read from the medium.
+
+Owns the listing of tombstones and annotations; what they say together is in standing.py. A record is read once in the
+life of a `NotesReader`; one that is damaged tells nothing, and is named.
+"""
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from repositories.engine.format.kinds import ObjectKind, object_name
+from repositories.engine.format.notes import AnnotationRecord, TombstoneRecord
+from repositories.engine.format.records import decode
+from repositories.engine.objects.store import ObjectStore, WholeObjects, steadily
+from repositories.engine.retention.standing import Annotation, Deletion, annotations, deletions
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """All that is said about backups after the fact, by manifest id.
+
+    `damaged` names the annotations that cannot be read: any of them may be a hold.
+    """
+
+    deletions: Mapping[bytes, tuple[Deletion, ...]] = field(default_factory=dict)
+    annotations: Mapping[bytes, tuple[Annotation, ...]] = field(default_factory=dict)
+    damaged: tuple[str, ...] = ()
+
+    def of(self, manifest_id: bytes) -> tuple[Annotation, ...]:
+        """Return the annotations of one manifest."""
+        return self.annotations.get(manifest_id, ())
+
+    def holds(self, manifest_id: bytes, now_ns: int) -> tuple[Annotation, ...]:
+        """Return the holds that a manifest is under."""
+        return tuple(each for each in self.of(manifest_id) if each.holds_at(now_ns))
+
+    def deleted(self, now_ns: int) -> frozenset[bytes]:
+        """Return the manifests that are deleted: a hold wins over a tombstone."""
+        return frozenset(each for each in self.deletions if not self.holds(each, now_ns))
+
+
+class NotesReader:
+    """Reads notes, each record once. Safe in several threads."""
+
+    def __init__(self, store: ObjectStore) -> None:
+        self._store = store
+        self._tombstones: Mapping[bytes, TombstoneRecord] = {}
+        self._annotations: Mapping[bytes, AnnotationRecord] = {}
+        self._lock = threading.Lock()
+
+    def read(self) -> Notes:
+        """Return the notes as they are listed now. Raises the storage's errors."""
+        with self._lock:
+            deleted = self._read_deletions()
+            said = steadily(self._list_annotations)
+            self._annotations = said.found
+        damaged = tuple(object_name(ObjectKind.ANNOTATION, each) for each in said.damaged)
+        return Notes(deleted, annotations(said.found), damaged)
+
+    def deleted(self, now_ns: int) -> frozenset[bytes]:
+        """Return the manifests that are deleted at `now_ns`; without any tombstone no annotation is read."""
+        with self._lock:
+            if not self._read_deletions():
+                return frozenset()
+        return self.read().deleted(now_ns)
+
+    def _read_deletions(self) -> dict[bytes, tuple[Deletion, ...]]:
+        # A damaged tombstone deletes nothing: what it named is there again, and check reports it.
+        listed = steadily(
+            lambda: self._store.read_whole(
+                ObjectKind.TOMBSTONE, self._tombstones, lambda payload: decode(payload, TombstoneRecord)
+            )
+        )
+        self._tombstones = listed.found
+        return deletions(listed.found)
+
+    def _list_annotations(self) -> WholeObjects[AnnotationRecord]:
+        return self._store.read_whole(
+            ObjectKind.ANNOTATION, self._annotations, lambda payload: decode(payload, AnnotationRecord)
+        )
+
+
+def deleted_manifests(store: ObjectStore, now_ns: int) -> frozenset[bytes]:
+    """Return the ids of the manifests that a sweep may leave out, by what lies on the medium now.
+
+    Those that a tombstone names which no other undoes, less those under a hold in force at `now_ns`. While an
+    annotation cannot be read, which may be a hold, there are none: nothing is lost by waiting.
+    """
+    notes = NotesReader(store).read()
+    return frozenset() if notes.damaged else notes.deleted(now_ns)
