@@ -57,7 +57,7 @@ class Options(LongOptions):
         "default"
     )
     accept_new_root: Annotated[
-        bool, Option("--accept-new-root", help="Back it up although it is empty and was not the last time.")
+        bool, Option("--accept-new-root", help="Back it up although it is empty, or not mounted any more.")
     ] = False
     dry_run: Annotated[
         bool, Option("--dry-run", "-n", help="Tell what would be read and left out; write nothing, read no content.")

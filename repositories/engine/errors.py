@@ -63,6 +63,12 @@ class SourceEmptyError(SourceError):
     code = "SOURCE_EMPTY"
 
 
+class SourceUnmountedError(SourceError):
+    """The source lies on another file system than in its last backup: the one that held it is not mounted."""
+
+    code = "SOURCE_UNMOUNTED"
+
+
 class SourceUnreadableError(SourceError):
     """A part of a source that is of use only as a whole (a block device) cannot be read: nothing of it is committed."""
 

@@ -93,7 +93,10 @@ def file_entry(name: bytes, content: Content, link_group: tuple[int, int] | None
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """An object without content: what it is, when it was looked at, and whether some attributes could not be read."""
+    """An object without content: what it is, when it was looked at, and whether some attributes could not be read.
+
+    `flags` are further ones of its entry.
+    """
 
     kind: EntryType
     status: os.stat_result
@@ -102,12 +105,13 @@ class Other:
     target: bytes | None = None
     link_group: tuple[int, int] | None = None
     lacking: bool = False
+    flags: int = 0
 
 
 def other_entry(name: bytes, other: Other) -> Entry:
     """Return the entry of a directory, link, FIFO or device."""
     status = other.status
-    flags = FLAG_YOUNG if is_young(status, other.started_ns) else 0
+    flags = other.flags | (FLAG_YOUNG if is_young(status, other.started_ns) else 0)
     if other.lacking:
         flags |= FLAG_LACKING
     device = None

@@ -27,13 +27,17 @@ from repositories.engine.manifest.root import (
     Statistics,
     encode_root,
 )
+from repositories.engine.source.mounts import Mount
 
 _PROGRAM = "syncova"
 
 
 @dataclass(frozen=True, slots=True)
 class BackupTask:
-    """One backup that has begun; what was stored before it belongs to others of the session."""
+    """One backup that has begun; what was stored before it belongs to others of the session.
+
+    `mount` is the file system that the source's root lies on, if that is known.
+    """
 
     session: BackupSession
     source: SourceSpec
@@ -42,6 +46,7 @@ class BackupTask:
     started_ns: int
     stored_before: int
     new_before: int
+    mount: Mount | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +102,7 @@ def root_of(
     problems, pulse = watch
     return BackupRoot(
         backup_id=task.options.backup_id,
-        source=SourceRecord(task.source.name, task.source.type, task.source.path, task.options.host),
+        source=_source(task),
         origin=_origin(task),
         lineage=_lineage_record(task, lineage),
         started_ns=task.started_ns,
@@ -107,6 +112,18 @@ def root_of(
         top_entry=made[1].top,
         problems=listed,
         problem_counts=problems.counts(),
+    )
+
+
+def _source(task: BackupTask) -> SourceRecord:
+    source, mount = task.source, task.mount
+    return SourceRecord(
+        name=source.name,
+        type=source.type,
+        id=source.path,
+        host=task.options.host,
+        mount_point=None if mount is None else mount.point,
+        file_system=None if mount is None else mount.type,
     )
 
 

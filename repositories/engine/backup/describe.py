@@ -14,12 +14,14 @@ from repositories.engine.backup.capture import Content, Other, file_entry, other
 from repositories.engine.backup.compare import Comparison
 from repositories.engine.backup.content import FileReader
 from repositories.engine.backup.hard_links import HardLinks
+from repositories.engine.backup.mount_watch import MOUNT_FLAGS, MountWatch
 from repositories.engine.backup.options import Hooks
 from repositories.engine.backup.parent import Found
 from repositories.engine.backup.problem_log import ProblemLog
 from repositories.engine.backup.pulse import Pulse
 from repositories.engine.backup.rereading import Rereading
 from repositories.engine.backup.session import BackupSession
+from repositories.engine.backup.standing import Held
 from repositories.engine.manifest.entries import FLAG_LACKING, Entry, EntryType, Xattr, encode, entry_type
 from repositories.engine.manifest.problems import ProblemKind, classify
 from repositories.engine.metadata.extended import object_in, read_xattrs
@@ -57,6 +59,7 @@ class Workshop:
     problems: ProblemLog
     pulse: Pulse
     hooks: Hooks
+    mounts: MountWatch
     goes_on: bool = False
     rereading: Rereading | None = None
 
@@ -71,6 +74,7 @@ class Describer:
         self._problems = workshop.problems
         self._pulse = workshop.pulse
         self._clock = workshop.hooks.clock
+        self._mounts = workshop.mounts
         self._goes_on = workshop.goes_on
         self._rereading = workshop.rereading
         self._links = HardLinks()
@@ -84,7 +88,8 @@ class Describer:
             self._problems.report(known, directory.join(name), "")
             return None
         group = self._links.group(status) if status.st_nlink > 1 and kind is not EntryType.DIRECTORY else None
-        if found is not None:
+        place = 0 if kind is not EntryType.DIRECTORY else self._mounts.look(directory, name, status, found)
+        if found is not None and (kind is not EntryType.DIRECTORY or found[0].flags & MOUNT_FLAGS == place):
             entry = self._comparison.exact(found, kind, status, group)
             # Asked first in a word: this is the way of nearly all objects.
             if entry is not None and (self._rereading is None or not self._to_reread(directory, name, status, group)):
@@ -94,7 +99,9 @@ class Describer:
         try:
             if kind is EntryType.FILE:
                 return self._file(directory, name, status, (found, group))
-            return self._other(directory, name, status, Other(kind, status, self._clock.now_ns(), None, None, group))
+            return self._other(
+                directory, name, status, Other(kind, status, self._clock.now_ns(), None, None, group, flags=place)
+            )
         except OSError as error:
             self._problems.report(classify(error), directory.join(name), error.strerror or str(error))
             return None
@@ -103,6 +110,12 @@ class Describer:
         """Return the entry of the source's root directory."""
         xattrs, lacking = self._xattrs(descriptor, b"")
         return other_entry(b".", Other(EntryType.DIRECTORY, status, self._clock.now_ns(), xattrs, lacking=lacking))
+
+    def held(self) -> Held:
+        """Return what has been described, in short."""
+        figures = self.figures
+        others = figures.links + figures.others
+        return Held(figures.files, figures.directories, others, figures.logical_bytes)
 
     def _file(
         self,

@@ -10,12 +10,14 @@ from dataclasses import dataclass, field
 
 from repositories.engine.backup.compare import Comparison
 from repositories.engine.backup.hard_links import HardLinks
+from repositories.engine.backup.mount_watch import MountWatch
 from repositories.engine.backup.options import BackupOptions, Hooks, SourceSpec
 from repositories.engine.backup.parent import EntryCursor, Found, Lineage, choose_lineage
 from repositories.engine.backup.problem_log import ProblemLog
 from repositories.engine.backup.pulse import Pulse
 from repositories.engine.backup.rereading import Rereading
-from repositories.engine.backup.standing import look_again, refuse_sudden_emptiness
+from repositories.engine.backup.root_guard import RootGuard, open_guarded
+from repositories.engine.backup.standing import Held, look_again
 from repositories.engine.backup.walk_rules import walk_rules
 from repositories.engine.ids import ChunkKind
 from repositories.engine.manifest.backups import Backup
@@ -24,7 +26,6 @@ from repositories.engine.manifest.problems import Problem, ProblemCount, Problem
 from repositories.engine.manifest.root import MAX_HEADS
 from repositories.engine.repository import ChunkReader, Repository
 from repositories.engine.source.files import may_have_holes, open_regular, segments
-from repositories.engine.source.root import open_root
 from repositories.engine.source.walker import Directory, Walker, WalkRules
 
 
@@ -109,6 +110,9 @@ class _Rehearsal:
         self._rereading = Rereading(options.run_id, source.reread_percent, self._chunks)
         self._problems = ProblemLog(_Nowhere(), strict=options.strict)
         self._pulse = Pulse(hooks)
+        self._mounts = MountWatch(
+            None, self._problems, one_file_system=source.one_file_system, accepted=options.accept_new_root
+        )
         self._links = HardLinks()
         self._read_links: set[tuple[int, int]] = set()
         self._by_rule: Counter[int] = Counter()
@@ -122,14 +126,17 @@ class _Rehearsal:
         names = (options.backup_id, source.name)
         lineage = choose_lineage(self._repository, names, options.parent, self._usable, MAX_HEADS)
         self._pulse.check_cancelled()
-        root = open_root(source.path, rules.own)
+        root = open_guarded(self._order, lineage, rules.own)
         walker = Walker(root, rules, self._report)
+        guard = RootGuard(self._order, lineage, root, self._hooks)
         try:
-            empty = self._walk(walker, lineage) == 0
-            look_again(self._order, (root, rules), self._problems, empty=empty)
+            guard.look_before()
+            self._walk(walker, lineage)
+            held = self._held()
+            look_again(self._order, (root, rules), self._problems, held)
         finally:
             walker.close()
-        refuse_sudden_emptiness(self._order, lineage, empty=empty)
+        guard.look_after(held, self._problems)
         return self._finished(lineage, rules)
 
     def _usable(self, backup: Backup) -> bool:
@@ -141,11 +148,15 @@ class _Rehearsal:
             self._by_rule[int(detail)] += 1
         self._problems.report(kind, path, detail)
 
-    def _walk(self, walker: Walker, lineage: Lineage) -> int:
-        """Look at everything; return how many objects would be in."""
+    def _held(self) -> Held:
+        forecast = self._forecast
+        files = forecast.new_files + forecast.changed_files + forecast.unchanged_files
+        others = forecast.links + forecast.others
+        return Held(files, forecast.directories, others, forecast.logical_bytes)
+
+    def _walk(self, walker: Walker, lineage: Lineage) -> None:
         pages = lineage.parent.root.pages if lineage.parent is not None else None
         cursor = EntryCursor(self._chunks, pages, self._give_parent_up)
-        count = 0
         for directory in walker.directories():
             self._pulse.current = directory.path
             cursor.enter(directory.path)
@@ -153,9 +164,7 @@ class _Rehearsal:
                 self._pulse.entry()
                 found = cursor.find(name)
                 is_in = self._look(directory, name, status, found)
-                count += is_in
                 self._matched += is_in and found is not None
-        return count
 
     def _give_parent_up(self, reason: str) -> None:
         self._parent_known = False
@@ -173,6 +182,7 @@ class _Rehearsal:
         if kind is EntryType.FILE:
             return self._file(directory, name, status, found)
         if kind is EntryType.DIRECTORY:
+            self._mounts.look(directory, name, status, found)
             forecast.directories += 1
         elif kind is EntryType.LINK:
             forecast.links += 1

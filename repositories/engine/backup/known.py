@@ -23,6 +23,7 @@ class KnownEntries:
 
     def __init__(self, checkpoints: list[EntryCursor], parent: EntryCursor) -> None:
         self.goes_on = bool(checkpoints)
+        self._parent = parent
         self._first = parent
         self._others: list[EntryCursor] = []
         if checkpoints:
@@ -42,6 +43,10 @@ class KnownEntries:
                 break
             found = cursor.find(name)
         return found
+
+    def in_parent(self, name: bytes) -> Found | None:
+        """Return what the parent says of a name in the entered directory; never what an earlier try said."""
+        return self._parent.find(name)
 
 
 def places_to_look(task: BackupTask, lineage: Lineage, chunks: ChunkSource, problems: ProblemLog) -> KnownEntries:

@@ -1,9 +1,11 @@
 """Runs one backup: walk, describe, write pages, commit.
 
-Owns the order of steps and what ends a backup: a root that is missing, suddenly empty or no longer the same when all
-has been read, cancel, any repository error.
+Owns the order of steps and what ends a backup: a root that is missing, not mounted, suddenly empty or no longer the
+same when all has been read, cancel, any repository error.
 Whatever happens before the commit leaves nothing visible.
 """
+
+from dataclasses import replace
 
 from repositories.engine.backup.checkpoints import Checkpoints
 from repositories.engine.backup.committing import BackupTask, Described, begin, commit, root_of, usable_in
@@ -11,17 +13,18 @@ from repositories.engine.backup.compare import Comparison
 from repositories.engine.backup.content import FileReader
 from repositories.engine.backup.describe import Describer, Workshop
 from repositories.engine.backup.known import KnownEntries, places_to_look
+from repositories.engine.backup.mount_watch import MountWatch
 from repositories.engine.backup.options import BackupOptions, BackupResult, Hooks, SourceSpec
 from repositories.engine.backup.parent import Lineage, choose_lineage
 from repositories.engine.backup.problem_log import ProblemLog
 from repositories.engine.backup.pulse import Pulse
 from repositories.engine.backup.rereading import Rereading
+from repositories.engine.backup.root_guard import RootGuard, open_guarded
 from repositories.engine.backup.session import BackupSession
-from repositories.engine.backup.standing import look_again, refuse_sudden_emptiness
+from repositories.engine.backup.standing import look_again
 from repositories.engine.backup.walk_rules import walk_rules
 from repositories.engine.manifest.entry_writer import EntryWriter
 from repositories.engine.manifest.root import MAX_HEADS, encode_root
-from repositories.engine.source.root import open_root
 from repositories.engine.source.walker import Walker
 
 
@@ -40,17 +43,20 @@ def back_up(session: BackupSession, source: SourceSpec, options: BackupOptions, 
     problems = ProblemLog(session, strict=options.strict)
     pulse = Pulse(hooks)
     pulse.check_cancelled()
-    root = open_root(source.path, rules.own)
+    root = open_guarded((source, options), lineage, rules.own)
     walker = Walker(root, rules, problems.report)
+    guard = RootGuard((source, options), lineage, root, hooks)
+    task = replace(task, mount=guard.mount)
     checkpoints = Checkpoints(session, hooks.clock, pulse, options.checkpoint_seconds)
     with checkpoints.guarding():
         try:
+            guard.look_before()
             describer, described = _describe_all(task, lineage, walker, (problems, pulse, checkpoints))
-            empty = described.pages is None
-            look_again((source, options), (root, rules), problems, empty=empty)
+            held = describer.held()
+            look_again((source, options), (root, rules), problems, held)
         finally:
             walker.close()
-        refuse_sudden_emptiness((source, options), lineage, empty=empty)
+        guard.look_after(held, problems)
         pulse.report("storing")
         return commit(task, lineage, (describer.figures, described), (problems, pulse))
 
@@ -66,7 +72,9 @@ def _describe_all(
     known = places_to_look(task, lineage, chunks, problems)
     percent = task.source.reread_percent
     rereading = Rereading(task.options.run_id, percent, chunks) if percent else None
-    describer = Describer(Workshop(session, reader, comparison, problems, pulse, hooks, known.goes_on, rereading))
+    mounts = _mount_watch(task, known, problems)
+    workshop = Workshop(session, reader, comparison, problems, pulse, hooks, mounts, known.goes_on, rereading)
+    describer = Describer(workshop)
     top = describer.top(walker.descriptor, walker.status) if walker.is_directory else None
     writer = EntryWriter(session)
 
@@ -78,6 +86,15 @@ def _describe_all(
     checkpoints.hold(root_so_far)
     _write_entries(walker, describer, known, (writer, pulse, session))
     return describer, Described(top, writer.finish())
+
+
+def _mount_watch(task: BackupTask, known: KnownEntries, problems: ProblemLog) -> MountWatch:
+    return MountWatch(
+        known.in_parent if known.goes_on else None,
+        problems,
+        one_file_system=task.source.one_file_system,
+        accepted=task.options.accept_new_root,
+    )
 
 
 def _write_entries(

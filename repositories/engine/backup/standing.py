@@ -1,12 +1,13 @@
-"""Whether what was found of a source may pass for the source: it still stands, and was not suddenly emptied (2.6).
+"""Whether a source still stands when all of it has been read, and was not emptied meanwhile (2.6).
 
 Owns these refusals, the same for a backup and for a dry run of one. Reads names at most.
 """
 
+from dataclasses import dataclass
+
 from repositories.engine.backup.options import BackupOptions, SourceSpec
-from repositories.engine.backup.parent import Lineage
 from repositories.engine.backup.problem_log import ProblemLog
-from repositories.engine.display import show_count, show_path
+from repositories.engine.display import show_path
 from repositories.engine.errors import SourceEmptyError, SourceError
 from repositories.engine.manifest.problems import ProblemKind
 from repositories.engine.source.root import SourceRoot
@@ -16,13 +17,29 @@ from repositories.engine.source.walker import WalkRules
 Order = tuple[SourceSpec, BackupOptions]
 
 
-def look_again(order: Order, walked: tuple[SourceRoot, WalkRules], problems: ProblemLog, *, empty: bool) -> None:
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What was found below a root: counts by type, and the bytes of the files."""
+
+    files: int
+    directories: int
+    others: int
+    logical_bytes: int
+
+    @property
+    def entries(self) -> int:
+        """How many objects there are."""
+        return self.files + self.directories + self.others
+
+
+def look_again(order: Order, walked: tuple[SourceRoot, WalkRules], problems: ProblemLog, held: Held) -> None:
     """Things may vanish while a source is read, and are notes; the source may not (engine.md, section 3).
 
-    `empty`: nothing of it was described. Raises SourceError, SourceVanishedError, SourceEmptyError.
+    `held` is what was found. Raises SourceError, SourceVanishedError, SourceEmptyError.
     """
     source, options = order
     root, rules = walked
+    empty = not held.entries
     require_standing(root, ignore_inode=source.ignore_inode)
     if root.only is not None:
         if empty:
@@ -31,25 +48,11 @@ def look_again(order: Order, walked: tuple[SourceRoot, WalkRules], problems: Pro
     if empty and not problems.any_of(ProblemKind.VANISHED):
         # It was empty when it was listed: only the parent can tell whether that is right.
         return
-    emptied = empty or not holds_something(root, rules)
+    emptied = empty or not holds_something(root, rules, held_content=held.entries > held.directories)
     if emptied and not options.accept_new_root:
         raise SourceEmptyError(
             f"source {show_path(source.path)} was emptied while it was read: nothing of what it held is left",
-            hint="is its file system mounted? if that is meant to happen, accept the new root; else run it again",
-        )
-
-
-def refuse_sudden_emptiness(order: Order, lineage: Lineage, *, empty: bool) -> None:
-    """A file system that is not mounted looks like an empty directory: never a green backup of nothing."""
-    source, options = order
-    parent = lineage.parent or lineage.previous
-    if not empty or options.accept_new_root or parent is None:
-        return
-    if parent.root.statistics.entries > 0:
-        raise SourceEmptyError(
-            f"source {show_path(source.path)} is empty, but held "
-            f"{show_count(parent.root.statistics.entries, 'entry')} in backup {parent.short_id}",
-            hint="is its file system mounted? if it is meant to be empty, accept the new root",
+            hint="is its file system mounted? run it again; if that is meant to happen, give --accept-new-root",
         )
 
 

@@ -64,6 +64,10 @@ FLAG_LACKING: Final = 4
 """Some of its extended attributes could not be read: the next backup tries again, and warns again."""
 FLAG_BEGUN: Final = 8
 """In checkpoints only: the content is what had been read of the file when the checkpoint was put, always a stream."""
+FLAG_MOUNT_POINT: Final = 16
+"""Of directories: a file system that held something was mounted here, and is in the backup."""
+FLAG_UNMOUNTED: Final = 32
+"""Of directories: what was mounted here in an earlier backup is not in this one, and nobody said that this is right."""
 
 
 class StreamRef(msgspec.Struct, array_like=True, frozen=True, gc=False):

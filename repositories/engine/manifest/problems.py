@@ -47,6 +47,8 @@ class ProblemKind(enum.StrEnum):
     CACHE_DIRECTORY = "cache_directory"
     CONTENT_CHANGED = "content_changed"
     NOT_READ_AGAIN = "not_read_again"
+    UNMOUNTED = "unmounted"
+    LEFTOVERS = "leftovers"
 
 
 SEVERITIES = {
@@ -69,6 +71,8 @@ SEVERITIES = {
     ProblemKind.CACHE_DIRECTORY: Severity.NOTE,
     ProblemKind.CONTENT_CHANGED: Severity.WARNING,
     ProblemKind.NOT_READ_AGAIN: Severity.WARNING,
+    ProblemKind.UNMOUNTED: Severity.SKIPPED,
+    ProblemKind.LEFTOVERS: Severity.WARNING,
 }
 
 _DENIED = frozenset({errno.EACCES, errno.EPERM})

@@ -18,12 +18,17 @@ MODE_INCREMENTAL = "incremental"
 
 
 class SourceRecord(Record, frozen=True):
-    """What was backed up: `id` is the raw path (or what identifies the source for its type)."""
+    """What was backed up: `id` is the raw path (or what identifies the source for its type).
+
+    `mount_point` and `file_system` (its type) tell what the root lay on; None where that is unknown.
+    """
 
     name: str
     type: str
     id: bytes
     host: str
+    mount_point: bytes | None = None
+    file_system: str | None = None
 
 
 class OriginRecord(Record, frozen=True):

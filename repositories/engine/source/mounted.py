@@ -8,11 +8,11 @@ import os
 import re
 
 from repositories.engine.display import show_path
+from repositories.engine.source.mounts import unescaped
 
 _MOUNTINFO = "/proc/self/mountinfo"
 _SYSFS = "/sys/dev/block"
 _LINE = re.compile(rb"\d+ \d+ (\d+):(\d+) \S+ (\S+) .* - \S+ (\S+) (\S+)", re.ASCII)
-_ESCAPED = re.compile(rb"\\([0-7]{3})")
 
 
 def writable_mount_on(device: int, mountinfo: str = _MOUNTINFO, sysfs: str = _SYSFS) -> str | None:
@@ -26,13 +26,13 @@ def writable_mount_on(device: int, mountinfo: str = _MOUNTINFO, sysfs: str = _SY
     for match in filter(None, map(_LINE.match, lines)):
         # The file system's own option decides: a bind mount may be read-only over a writable one.
         if b"rw" in match[5].split(b",") and _devices_of(match) & devices:
-            return show_path(_unescaped(match[3]))
+            return show_path(unescaped(match[3]))
     return None
 
 
 def _devices_of(match: "re.Match[bytes]") -> set[int]:
     found = {os.makedev(int(match[1]), int(match[2]))}
-    origin = _unescaped(match[4])
+    origin = unescaped(match[4])
     if origin.startswith(b"/dev/"):
         # A file system over several devices has a number of its own; its first device is named.
         with contextlib.suppress(OSError):
@@ -73,7 +73,3 @@ def _number(file: str) -> int | None:
         return os.makedev(int(major), int(minor))
     except (OSError, ValueError):
         return None
-
-
-def _unescaped(word: bytes) -> bytes:
-    return _ESCAPED.sub(lambda match: bytes([int(match[1], 8)]), word)

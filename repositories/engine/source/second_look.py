@@ -10,6 +10,7 @@ import stat
 
 from repositories.engine.display import show_path
 from repositories.engine.errors import SourceError, SourceVanishedError
+from repositories.engine.source.descent import DIRECTORY_FLAGS
 from repositories.engine.source.root import SourceRoot
 from repositories.engine.source.walker import WalkRules
 
@@ -43,12 +44,16 @@ def require_standing(root: SourceRoot, *, ignore_inode: bool) -> None:
         )
 
 
-def holds_something(root: SourceRoot, rules: WalkRules) -> bool:
-    """Return whether a root directory still holds anything that the rules want. Raises as `require_standing` does."""
+def holds_something(root: SourceRoot, rules: WalkRules, *, held_content: bool) -> bool:
+    """Return whether a root directory still holds anything that the rules want. Raises as `require_standing` does.
+
+    Where something else than directories was found (`held_content`), directories with nothing in them are nothing:
+    `lost+found` is what stays of an emptied file system.
+    """
     try:
         with os.scandir(root.descriptor) as found:
             # Asked of an open descriptor, the names are text.
-            return any(_is_wanted(item, rules) for item in found)
+            return any(_is_wanted(item, rules) and not (held_content and _is_bare(root, item)) for item in found)
     except OSError as error:
         raise _lost(root, error) from error
 
@@ -64,6 +69,21 @@ def _is_wanted(item: os.DirEntry[str], rules: WalkRules) -> bool:
     if (status.st_dev, status.st_ino) in rules.own:
         return False
     return not rules.excludes.excludes(os.fsencode(item.name), is_directory=stat.S_ISDIR(status.st_mode))
+
+
+def _is_bare(root: SourceRoot, item: os.DirEntry[str]) -> bool:
+    """Return whether it is a directory that can be seen to hold nothing."""
+    try:
+        descriptor = os.open(item.name, DIRECTORY_FLAGS, dir_fd=root.descriptor)
+    except OSError:
+        return False
+    try:
+        with os.scandir(descriptor) as found:
+            return next(found, None) is None
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
 
 
 def _lost(root: SourceRoot, error: OSError) -> SourceError:

@@ -19,6 +19,7 @@ from repositories.engine.source.cache_tags import TAG, is_tagged
 from repositories.engine.source.descent import Descent
 from repositories.engine.source.excludes import ExcludeRules
 from repositories.engine.source.filesystems import FileSystems
+from repositories.engine.source.mounts import mounts_below
 from repositories.engine.source.root import SourceRoot
 
 ReportProblem = Callable[[ProblemKind, bytes, str], None]
@@ -30,6 +31,7 @@ Of what is left out by a rule, the detail is the rule's number.
 ChooseNames = Callable[[bytes, list[bytes]], list[bytes]]
 """Told a directory's path and the names in it; returns those that the walk shall look at."""
 
+_NOTHING: frozenset[bytes] = frozenset()
 _ENCODING = sys.getfilesystemencoding()
 _ENCODE_ERRORS = sys.getfilesystemencodeerrors()
 
@@ -49,9 +51,12 @@ class WalkRules:
 
 
 class Directory:
-    """One directory while the walk stands in it: `descriptor` is valid until the walk goes on."""
+    """One directory while the walk stands in it: `descriptor` is valid until the walk goes on.
 
-    __slots__ = ("_names", "_walker", "below", "descriptor", "device", "path")
+    `mounts` are the names on which something was mounted when the walk began.
+    """
+
+    __slots__ = ("_names", "_walker", "below", "descriptor", "device", "mounts", "path")
 
     def __init__(self, walker: "Walker", path: bytes, descriptor: int, device: int, names: list[bytes]) -> None:
         self._walker = walker
@@ -59,6 +64,7 @@ class Directory:
         self.descriptor = descriptor
         self.device = device
         self._names = names
+        self.mounts = walker.mounts.get(path, _NOTHING)
         self.below: list[bytes] = []
 
     def items(self) -> Iterator[tuple[bytes, os.stat_result]]:
@@ -79,6 +85,10 @@ class Directory:
             if admit(self, name, status):
                 yield name, status
 
+    def is_to_be_entered(self, name: bytes) -> bool:
+        """Return whether the walk will enter the directory that `items` gave last."""
+        return bool(self.below) and self.below[-1] == name
+
     def join(self, name: bytes) -> bytes:
         """Return the path of one of its entries, relative to the source."""
         return self.path + b"/" + name if self.path else name
@@ -97,7 +107,8 @@ class Walker:
         self._rules = rules
         self.report = report
         self._descent = Descent(root.descriptor)
-        self._mounted: dict[bytes, int] = {}
+        self.mounts = {} if root.only is not None else mounts_below(root.path, root.descriptor)
+        self._mounted: dict[bytes, tuple[int, int | None]] = {}
         self._choose = choose
 
     @property
@@ -166,7 +177,7 @@ class Walker:
         if (status.st_dev, status.st_ino) in rules.own:
             self.report(ProblemKind.OWN_DATA, directory.join(name), "Syncova's own data")
             return False
-        if self._enterable(directory, name, status.st_dev):
+        if self._enterable(directory, name, status):
             directory.below.append(name)
         return True
 
@@ -183,9 +194,13 @@ class Walker:
             return False
         return True
 
-    def _enterable(self, directory: Directory, name: bytes, device: int) -> bool:
+    def _enterable(self, directory: Directory, name: bytes, status: os.stat_result) -> bool:
         """Return whether to enter; the directory where something is mounted is kept, empty, in any case."""
+        device = status.st_dev
         if device == directory.device:
+            if name in directory.mounts:
+                # A part of the same file system, bound here: only the directory itself tells it from what lies below.
+                self._mounted[directory.join(name)] = device, status.st_ino
             return True
         if self._rules.one_file_system:
             self.report(ProblemKind.OTHER_FILE_SYSTEM, directory.join(name), "")
@@ -193,7 +208,8 @@ class Walker:
         if self._rules.file_systems.is_pseudo(device):
             self.report(ProblemKind.PSEUDO_FILE_SYSTEM, directory.join(name), "")
             return False
-        self._mounted[directory.join(name)] = device
+        # Over a network, the inode of what is mounted may be known only when it is entered.
+        self._mounted[directory.join(name)] = device, None
         return True
 
     def _open_first(self) -> Directory:
@@ -221,7 +237,7 @@ class Walker:
             self.failed(error, path)
             return None
         identity = self._descent.identity
-        if self._mounted and self._mounted.pop(path, identity[0]) != identity[0]:
+        if self._mounted and not self._is_still_mounted(path, identity):
             # What is there now is the empty place where it was mounted.
             self._descent.up()
             self.report(ProblemKind.TYPE_CHANGED, path, "its file system was unmounted")
@@ -239,6 +255,10 @@ class Walker:
             self.report(ProblemKind.CACHE_DIRECTORY, path, "")
             names = [TAG]
         return self._directory(path, descriptor, identity[0], names)
+
+    def _is_still_mounted(self, path: bytes, identity: tuple[int, int]) -> bool:
+        device, inode = self._mounted.pop(path, identity)
+        return device == identity[0] and inode in (None, identity[1])
 
     def _directory(self, path: bytes, descriptor: int, device: int, names: list[bytes]) -> Directory:
         if self._choose is not None:

@@ -27,8 +27,9 @@ from repositories.engine.source.command import Command
 from repositories.engine.storage.faults import Fault, FaultyStorage
 from repositories.engine.storage.memory import MemoryStorage
 from repositories.engine.throttle import Throttle
-from tests.engine.backup.test_unmounting import LIBC, with_mounted
+from tests.engine.backup.test_unmounting import with_mounted
 from tests.engine.loop_devices import attached
+from tests.engine.mounts import LIBC
 from tests.engine.process.children import group, wait_until
 from tests.engine.repositories import PASSWORD, LaterClock, make_repository, restore_latest
 from tests.engine.trees import IS_ROOT, pattern

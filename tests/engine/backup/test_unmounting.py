@@ -1,7 +1,5 @@
 """File systems that are unmounted while they are read: lazily, so that the walk can go on in what nobody sees (2.6)."""
 
-import ctypes
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -11,36 +9,23 @@ import pytest
 from repositories.engine.errors import SourceVanishedError
 from repositories.engine.manifest.backups import list_backups
 from tests.engine.backup.disturbances import disturbed, make_tree
+from tests.engine.mounts import mount_tmpfs, unmount, with_mounts
 from tests.engine.repositories import make_repository
 from tests.engine.trees import IS_ROOT
-from tests.engine.users import in_a_child
 
 pytestmark = pytest.mark.skipif(not IS_ROOT, reason="only root may mount")
 
-LIBC = ctypes.CDLL(None, use_errno=True)
-CLONE_NEW_NAMESPACE, MS_PRIVATE_RECURSIVE, MNT_DETACH = 0x00020000, 0x44000, 2
 _T = TypeVar("_T")
 
 
 def with_mounted(path: Path, act: Callable[[], _T]) -> _T:
     """Return what `act` returns where a file system of its own is mounted at `path`, seen by nobody else."""
 
-    def run() -> _T | None:
-        codes = (
-            LIBC.unshare(CLONE_NEW_NAMESPACE),
-            LIBC.mount(b"none", b"/", None, MS_PRIVATE_RECURSIVE, None),
-            LIBC.mount(b"none", os.fsencode(path), b"tmpfs", 0, None),
-        )
-        return act() if codes == (0, 0, 0) else None
+    def run() -> _T:
+        mount_tmpfs(path)
+        return act()
 
-    told = in_a_child(run)
-    if told is None:
-        pytest.skip("this root may not mount")
-    return told
-
-
-def unmount(path: Path) -> None:
-    assert LIBC.umount2(os.fsencode(path), MNT_DETACH) == 0
+    return with_mounts(run)
 
 
 @pytest.mark.parametrize(
