@@ -7,6 +7,7 @@ renderers or handlers, so no endpoint can answer in another shape.
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any, ClassVar
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -109,6 +110,9 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
     answer = answer_to(error)
     response = Response(answer.body(), status=answer.status)
     response.exception = True
+    if answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        # `answer_to` has logged it with its reason; Django would add a line that says less.
+        response._has_been_logged = True  # type: ignore[attr-defined]
     header = getattr(error, "auth_header", None)
     if header:
         response["WWW-Authenticate"] = header

@@ -14,6 +14,7 @@ from syncova_project import urls
 from syncova_project.access.scopes import Scope
 from syncova_project.error_shape import flat_details
 from syncova_project.errors import ConflictError, SyncovaError
+from syncova_project.log import TextFormatter
 from syncova_project.rest import ApiView
 from tests.api.client import ApiClient
 
@@ -170,9 +171,11 @@ def test_an_unexpected_error_is_500_without_a_trace(address: str, settings: Any,
 
 
 @pytest.mark.urls(__name__)
-def test_a_database_that_does_not_answer_is_503() -> None:
+def test_a_database_that_does_not_answer_is_503_and_one_line_in_the_log(caplog: Any) -> None:
     FailingView.error = OperationalError(CANARY)
     assert CANARY not in str(ApiClient().get("fail").refused(503, "UNAVAILABLE"))
+    (record,) = caplog.records
+    assert len(TextFormatter().format(record).splitlines()) == 1
 
 
 @pytest.mark.urls(__name__)

@@ -14,9 +14,7 @@ import pytest
 
 from jobs.executors import ExecutionRequest, ExecutionResult, ExecutionSource, Progress
 from jobs.leases import LeaseLostError
-from jobs.retries import is_retryable
 from jobs.states import CancelOrigin, FailureClass, RunKind, TaskState, Trigger
-from jobs.verdict import decide
 from repositories.engine.manifest.backups import list_backups
 from repositories.engine.repository import open_repository
 from repositories.engine.storage.locations import open_storage
@@ -123,24 +121,6 @@ def test_a_record_that_cannot_be_written_fails_nothing(place: Ground, monkeypatc
     assert any("ZeroDivisionError" in line for line in control.lines)
 
 
-def test_a_swapped_repository_is_recorded_and_the_run_goes_on(place: Ground) -> None:
-    """A10: the mismatch is kept and shown, and the repository frozen for the runs after this one."""
-    Path(place.location).rename(place.directory / "moved")
-    other = scenario.new_repository(Path(place.location))
-    control = Control()
-    result = execute(request_for(place, scenario.small_tree(place.directory)), control)
-    assert result.sources[0].state is TaskState.SUCCEEDED
-    row = Repository.objects.get(pk=place.repository.pk)
-    assert (row.observed_repository_id, row.repository_id) == (other, place.repository.repository_id)
-    assert RepositoryFreeze.objects.filter(repository=row, cleared_at=None).count() == 1
-    assert any("swapped" in line for line in control.lines)
-    # What lies in another repository is no backup in the registered one.
-    assert result.elsewhere == other
-    assert not Backup.objects.exists()
-    verdict = decide(result, [source.task_run_id for source in result.sources])
-    assert (verdict.state, verdict.reason_code) == ("partial_failure", "repository_swapped")
-
-
 @pytest.mark.parametrize(
     ("figures", "says"),
     [({"fence_intended": 9, "fence_confirmed": 8}, "rolled back"), ({"fence_intended": 2}, "older than")],
@@ -217,28 +197,6 @@ def test_a_repository_that_is_gone_ends_the_run_at_once(place: Ground) -> None:
     result = execute(request_for(place, scenario.small_tree(place.directory)))
     assert result.failure is not None
     assert (result.failure.code, result.sources) == ("REPOSITORY_NOT_FOUND", ())
-
-
-@pytest.mark.parametrize("empty", [False, True])
-@pytest.mark.parametrize("kind", [RunKind.BACKUP, RunKind.CHECK])
-def test_a_repository_that_was_there_before_is_waited_for(place: Ground, kind: RunKind, *, empty: bool) -> None:
-    """A medium that is not mounted may come back; making a new one in its place would hide it."""
-    Path(place.location).rename(place.directory / "moved")
-    if empty:
-        Path(place.location).mkdir()
-    result = execute(replace(request_for(place, scenario.small_tree(place.directory)), kind=kind))
-    assert result.failure is not None
-    assert (result.failure.code, result.failure.failure_class) == ("REPOSITORY_NOT_FOUND", FailureClass.REPOSITORY)
-    assert is_retryable(result.failure.failure_class)
-    assert result.failure.hint == "It was opened before: is its medium mounted?"
-
-
-def test_a_check_of_a_swapped_repository_is_no_check_of_the_registered_one(place: Ground) -> None:
-    Path(place.location).rename(place.directory / "moved")
-    other = scenario.new_repository(Path(place.location))
-    result = execute(replace(request_for(place, scenario.small_tree(place.directory)), kind=RunKind.CHECK))
-    assert (result.failure, result.elsewhere) == (None, other)
-    assert decide(result, []).state == "partial_failure"
 
 
 def test_a_wrong_password_is_told_as_such(tmp_path: Path) -> None:
