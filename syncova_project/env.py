@@ -195,7 +195,7 @@ def parse_settings_file(content: str, origin: str) -> dict[str, Found]:
 def _over(environment: Environment, path: Path, *, required: bool) -> Environment:
     try:
         content = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         if not required:
             return environment
         raise ConfigurationError(f"The settings file {path} does not exist.") from None

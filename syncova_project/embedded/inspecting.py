@@ -20,9 +20,9 @@ _DOWN_SECONDS = 45.0
 
 def layout_of(arguments: argparse.Namespace) -> Layout:
     """Return the data directory that the command line or the settings name."""
-    if arguments.data is not None:
-        claiming.check_named(arguments.data)
-    return Layout(env.data_directory(env.load(arguments.data)).resolve())
+    root = env.data_directory(env.load(arguments.data))
+    claiming.check_named(root)
+    return Layout(root.resolve())
 
 
 def down(arguments: argparse.Namespace, console: Console) -> int:

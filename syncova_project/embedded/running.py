@@ -65,11 +65,10 @@ def _check(options: StackOptions) -> None:
 
 def options_of(arguments: argparse.Namespace) -> StackOptions:
     """Return what the command line and the settings ask for."""
-    if arguments.data is not None:
-        claiming.check_named(arguments.data)
     environment = env.load(arguments.data)
     settings_check.check(environment)
     root = env.data_directory(environment)
+    claiming.check_named(root)
     public = environment.variables.get("SYNCOVA_PUBLIC_URL") or environment.variables.get("SYNCOVA_PUBLIC_URL_FILE")
     binding = bindings.Binding(
         address=arguments.bind,

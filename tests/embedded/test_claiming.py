@@ -83,9 +83,15 @@ def test_an_empty_or_relative_name_is_refused(tmp_path, command, named):
 @pytest.mark.parametrize("command", ["up", "down", "status", "logs"])
 def test_a_file_is_named_as_no_directory(tmp_path, command):
     (tmp_path / "file").touch()
-    done = Bench(tmp_path / "file").run(command)
-    assert done.returncode == 1
-    assert f"{tmp_path}/file is not a directory" in done.stderr
+    bench = Bench(tmp_path / "file")
+    by_name = bench.run(command)
+    bench.variables["SYNCOVA_DATA_DIR"] = str(bench.layout.root)
+    by_setting = bench.run_argv(
+        [word for word in bench.argv(command) if word not in ("--data", str(tmp_path / "file"))]
+    )
+    for done in (by_name, by_setting):
+        assert done.returncode == 1
+        assert f"{tmp_path}/file is not a directory" in done.stderr
 
 
 def test_logs_of_nothing_fail(tmp_path):
