@@ -134,7 +134,7 @@ def _check(options: Options) -> None:
     if options.backup is None and options.at is None:
         raise CommandError("--backup is missing", hint="give an id from `syncova-repo list`, or latest")
     if options.overwrite not in OVERWRITE:
-        raise CommandError(f"--overwrite takes {', '.join(OVERWRITE)}", hint="see --help")
+        raise CommandError(f"--overwrite takes {', '.join(OVERWRITE)}", hint="give one of them")
     if options.delete and options.overwrite == OVERWRITE[0]:
         raise CommandError(
             "--delete does not go with --overwrite never, which keeps what differs and would lose what is nowhere else",

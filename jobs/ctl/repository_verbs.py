@@ -56,7 +56,9 @@ class Register:
         terminal = terminal_of(options)
         location, rest = split_location(options.words[1:], options)
         if rest:
-            raise CommandError(f"there is one argument too many: {show_text(rest[0])}", hint="see --help")
+            raise CommandError(
+                f"there is one argument too many: {show_text(rest[0])}", hint="leave it out, or quote what has blanks"
+            )
         api = Api(find_server())
         body = {"name": options.words[0], "location": location, "worker_group": options.group}
         registered = api.create("repositories", {**body, "password": read_password(options, terminal)})

@@ -28,7 +28,9 @@ class LongLocationOptions(LongOptions):
 def expect(words: list[str], names: tuple[str, ...], *, optional: int = 0) -> list[str]:
     """Return exactly the arguments `names` from `words`; the last `optional` ones are "" when left out."""
     if len(words) > len(names):
-        raise CommandError(f"there is one argument too many: {words[len(names)]}", hint="see --help")
+        raise CommandError(
+            f"there is one argument too many: {words[len(names)]}", hint="leave it out, or quote what has blanks"
+        )
     if len(words) < len(names) - optional:
-        raise CommandError(f"{names[len(words)]} is missing", hint="see --help")
+        raise CommandError(f"{names[len(words)]} is missing", hint="the command's --help has examples")
     return words + [""] * (len(names) - len(words))

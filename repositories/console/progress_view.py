@@ -36,7 +36,7 @@ class ProgressView(Protocol):
 def choose_view(progress: str, terminal: Terminal, monotonic: Callable[[], float]) -> ProgressView:
     """Return the view that fits --progress, -q and where stderr goes."""
     if progress not in (AUTO, JSON, NONE):
-        raise CommandError("--progress takes auto, json or none", hint="see --help")
+        raise CommandError("--progress takes auto, json or none", hint="give one of them")
     if progress == JSON:
         return JsonView()
     if progress == NONE or terminal.quiet:
