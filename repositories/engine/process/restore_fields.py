@@ -32,10 +32,14 @@ def restore_fields(backup: Backup, target: bytes, result: RestoreResult) -> dict
         "verified_files": result.verified_files,
         "not_compared": result.not_compared,
         "unverified": result.unverified,
+        "collided": result.collided,
         "warnings": dict(result.warnings),
         "kept_paths": _paths(result.kept_paths),
         "damaged_paths": _paths(result.damaged_paths),
         "failed_paths": _reasons(result.failed_paths),
+        "collided_paths": [
+            {**_object_fields(path), "with": _object_fields(rival)} for path, rival in result.collided_paths
+        ],
         "shortfalls": [_shortfall_fields(each) for each in result.shortfalls],
         "deletion": _deletion_fields(result.deletion),
     }

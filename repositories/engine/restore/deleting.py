@@ -12,7 +12,7 @@ from repositories.engine.errors import ConfigurationError, IntegrityError, Objec
 from repositories.engine.manifest.backups import Backup
 from repositories.engine.manifest.chunks import ChunkSource
 from repositories.engine.manifest.entry_reader import Lost
-from repositories.engine.manifest.order import is_within, join
+from repositories.engine.manifest.order import is_within, join, split
 from repositories.engine.restore.guard import CACHE, OTHER_FILE_SYSTEM, OWN, SPELLING, Guard, guard_of
 from repositories.engine.restore.ledger import Ledger
 from repositories.engine.restore.mounts import Mount, mount_of
@@ -41,14 +41,23 @@ class Deleting:
         """Nothing is deleted from now on: what cannot be read must not be."""
         self.ledger.refused = REFUSED
 
-    def run(self, root: int, selection: Callable[[Lost], Iterable[Selected]], pulse: RestorePulse) -> None:
-        """Delete below the open target. Raises OperationCancelledError."""
+    def run(
+        self,
+        root: int,
+        selection: Callable[[Lost], Iterable[Selected]],
+        pulse: RestorePulse,
+        collided: Callable[[bytes], bool] | None = None,
+    ) -> None:
+        """Delete below the open target, but for directories that `collided`. Raises OperationCancelledError.
+
+        A plan does not know which did: None = judge by what is listed there now.
+        """
         if self.remover is None or self.guard is None or self.ledger.refused:
             return
         tree = TargetTree(os.dup(root))
         try:
             directories = covered(selection(_unreadable), self.paths, single_file=self.single_file)
-            _Deletions(self.remover, self.guard, self.ledger, pulse).run(tree, directories)
+            _Deletions(self.remover, self.guard, self.ledger, pulse, collided).run(tree, directories)
         except (IntegrityError, ObjectMissingError):
             self.refuse()
         finally:
@@ -84,19 +93,30 @@ def _unreadable(first: bytes, count: int) -> None:
 class _Deletions:
     """Runs once, in one thread."""
 
-    def __init__(self, remover: Remover, guard: Guard, ledger: Ledger, pulse: RestorePulse) -> None:
+    def __init__(
+        self,
+        remover: Remover,
+        guard: Guard,
+        ledger: Ledger,
+        pulse: RestorePulse,
+        collided: Callable[[bytes], bool] | None,
+    ) -> None:
         self._remover = remover
         self._guard = guard
         self._ledger = ledger
         self._pulse = pulse
         self._mounts: dict[bytes, Mount] = {}
         self._outside: bytes | None = None
+        self._has_collided = collided or self._seems_collided
+        self._collided: set[bytes] = set()
 
     def run(self, tree: TargetTree, directories: Iterable[Covered]) -> None:
         """Take each covered directory in turn. Raises OperationCancelledError, IntegrityError."""
         for each in directories:
             self._pulse.entry(each.path)
             if self._outside is not None and is_within(each.path, self._outside):
+                continue
+            if self._has_collided(each.path):
                 continue
             try:
                 tree.go(each.path)
@@ -118,13 +138,22 @@ class _Deletions:
         if foreign and not self._guard.may_clear(held.path, held.names):
             self._ledger.spared(held.path, CACHE)
             return
-        known = _spelled_otherwise(directory, held, there) if foreign else frozenset()
+        known = _spelled_otherwise(directory, held, there)
+        self._collided |= {
+            join(held.path, name) for name, one in known.items() if _is_of_another(directory, one, held, there)
+        }
         for name in foreign:
             path = join(held.path, name)
-            if known and _identity(directory, name) in known:
+            if known and _identity(directory, name) in known.values():
                 self._ledger.spared(path, SPELLING)
             else:
                 self._remover.remove(directory, path)
+
+    def _seems_collided(self, path: bytes) -> bool:
+        """Return whether another directory of the backup is met at a path's name, or at one above it."""
+        while self._collided and path and path not in self._collided:
+            path = split(path)[0]
+        return path in self._collided
 
     def _reason_to_stay_out(self, directory: int, held: Covered) -> str | None:
         """Return why nothing in an open directory, and in none below it, may go."""
@@ -134,10 +163,15 @@ class _Deletions:
         return OTHER_FILE_SYSTEM if mount != self._mounts.setdefault(held.top, mount) else None
 
 
-def _spelled_otherwise(directory: int, held: Covered, there: list[bytes]) -> frozenset[tuple[int, int]]:
+def _spelled_otherwise(directory: int, held: Covered, there: list[bytes]) -> dict[bytes, tuple[int, int]]:
     """Return what the backup's names lead to that are not in the listing: such a file system lists other spellings."""
     missing = held.names - set(there)
-    return frozenset(found for name in missing if (found := _identity(directory, name)) is not None)
+    return {name: found for name in missing if (found := _identity(directory, name)) is not None}
+
+
+def _is_of_another(directory: int, found: tuple[int, int], held: Covered, there: list[bytes]) -> bool:
+    """Return whether what an unlisted name leads to is listed under another name that the backup holds, too."""
+    return any(name in held.names and _identity(directory, name) == found for name in there)
 
 
 def _identity(directory: int, name: bytes) -> tuple[int, int] | None:

@@ -18,6 +18,7 @@ from repositories.engine.manifest.same_file import file_key
 from repositories.engine.metadata.apply import apply_to_descriptor
 from repositories.engine.metadata.extended import remove_xattr
 from repositories.engine.restore.chunks import AnyChunks
+from repositories.engine.restore.collisions import Collisions
 from repositories.engine.restore.directories import Directories
 from repositories.engine.restore.objects import ObjectMaker
 from repositories.engine.restore.pulse import RestorePulse
@@ -41,6 +42,7 @@ class Makers:
     files: FileWriter
     tally: Tally
     widened: Widened
+    collisions: Collisions
 
 
 @dataclass(slots=True)
@@ -68,6 +70,8 @@ class SecondPass:
         try:
             for selected in selection:
                 self._pulse.entry(selected.directory)
+                if self._makers.collisions.holds(selected.directory):
+                    continue  # another directory is met at its name
                 try:
                     tree.go(selected.directory)
                 except OSError:
@@ -86,15 +90,25 @@ class SecondPass:
         level.path = selected.directory
         for entry, raw in selected.entries:
             if entry.type == EntryType.DIRECTORY:
-                level.directories.append((raw, entry.name in selected.above))
+                if not self._makers.collisions.holds(join(selected.directory, entry.name)):
+                    level.directories.append((raw, entry.name in selected.above))
             elif entry.link_group is not None:
                 self._link(tree.descriptor, join(selected.directory, entry.name), entry)
 
     def _link(self, directory: int, path: bytes, entry: Entry) -> None:
         key = file_key(entry)
         first = self._first_names.get(key) if key is not None else None
-        if key is None or first is None or first == path:
+        if key is None or first is None or first == path or self._collides(directory, path):
             return
+        self._make_further(first, directory, path, entry)
+        names = self._makers.collisions.again(split(path)[0])
+        if names is not None:
+            names.took(directory, entry.name)
+        if not self._makers.tally.may_link_to(first):
+            self._first_names[key] = path
+
+    def _make_further(self, first: bytes, directory: int, path: bytes, entry: Entry) -> None:
+        """Make a further name of the file at `first`."""
         if self._makers.tally.may_link_to(first) and self._link_to(first, directory, path, entry):
             return
         around = self._makers.directories.around(directory, split(path)[0])
@@ -102,8 +116,20 @@ class SecondPass:
             self._makers.files.write(FileTask(directory, path, entry, around))
         else:
             self._makers.objects.make(directory, path, entry, around)
-        if not self._makers.tally.may_link_to(first):
-            self._first_names[key] = path
+
+    def _collides(self, directory: int, path: bytes) -> bool:
+        """Count a further name of a file that the target takes for another of its directory."""
+        parent, name = split(path)
+        names = self._makers.collisions.again(parent)
+        if names is None:
+            return False
+        try:
+            rival = names.rival(directory, name)
+        except OSError:
+            return False  # told when it is made
+        if rival is not None:
+            self._makers.collisions.note(path, rival, is_directory=False)
+        return rival is not None
 
     def _link_to(self, first: bytes, directory: int, path: bytes, entry: Entry) -> bool:
         assert self._tree is not None  # noqa: S101 — set before anything is visited

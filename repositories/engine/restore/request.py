@@ -104,9 +104,10 @@ class RestoreResult:
     for their content or manifest is broken, `failed` could not be written or differ afterwards. `warnings` counts
     attributes by class, also those of objects that were there; `shortfalls` tells these, and classes of objects that
     failed, by file system. Of the `existing` files `not_compared` were taken for
-    identical by size and attributes alone; `unverified` restored files are closed to us by their own mode.
+    identical by size and attributes alone; `unverified` restored files are closed to us by their own mode. `collided`
+    objects are not restored: the target takes their names, or that of a directory above, for those of others.
 
-    The path lists hold the first 100 of each.
+    The path lists hold the first 100 of each; `collided_paths` have the topmost, each with the one it collides with.
     """
 
     files: int
@@ -121,17 +122,19 @@ class RestoreResult:
     verified_files: int
     not_compared: int = 0
     unverified: int = 0
+    collided: int = 0
     warnings: dict[str, int] = field(default_factory=dict)
     kept_paths: list[bytes] = field(default_factory=list)
     damaged_paths: list[bytes] = field(default_factory=list)
     failed_paths: list[tuple[bytes, str]] = field(default_factory=list)
+    collided_paths: list[tuple[bytes, bytes]] = field(default_factory=list)
     shortfalls: list[Shortfall] = field(default_factory=list)
     deletion: DeletionResult | None = None
 
     @property
     def exit_code(self) -> int:
-        """13 when something was damaged, 3 when something was kept or could not be written or deleted, else 0."""
+        """13 when something was damaged, 3 when something was kept, collided, or not written or deleted, else 0."""
         if self.damaged:
             return 13
         undeleted = self.deletion is not None and (self.deletion.failed or self.deletion.refused)
-        return 3 if self.kept or self.failed or undeleted else 0
+        return 3 if self.kept or self.failed or self.collided or undeleted else 0

@@ -19,6 +19,7 @@ from repositories.engine.manifest.backups import Backup
 from repositories.engine.manifest.entries import Entry
 from repositories.engine.manifest.entry_reader import Lost
 from repositories.engine.restore.chunks import AnyChunks
+from repositories.engine.restore.collisions import Collisions
 from repositories.engine.restore.deleting import Deleting, deleting
 from repositories.engine.restore.directories import Directories
 from repositories.engine.restore.existing import Policy
@@ -119,7 +120,7 @@ def _prepare(repository: RestorableRepository, backup: Backup, request: RestoreR
     directories = Directories(policy, tally, widened, Leavings())
     files = FileWriter(source, policy, tally, pulse.taken, room)
     objects = ObjectMaker(source, policy, tally, room, directories)
-    makers = Makers(source, objects, directories, files, tally, widened)
+    makers = Makers(source, objects, directories, files, tally, widened, Collisions(tally))
     return _Restore(source, backup, paths, request, makers, tally, pulse, deletion)
 
 
@@ -173,7 +174,7 @@ def _naming_target(job: _Restore) -> Iterator[None]:
 
 def _passes(job: _Restore, root: int) -> SecondPass:
     windows = Windows(job.source, job.makers.files)
-    first = FirstPass(job.makers.objects, job.makers.directories, windows, job.tally, job.pulse)
+    first = FirstPass(job.makers, windows, job.pulse)
     tree = TargetTree(os.dup(root))
     try:
         first.run(tree, job.selection(job.lost))
@@ -183,7 +184,7 @@ def _passes(job: _Restore, root: int) -> SecondPass:
     if job.deleting is not None:
         # Before the second pass: deleting changes the times of directories.
         job.pulse.phase = "deleting"
-        job.deleting.run(root, job.selection, job.pulse)
+        job.deleting.run(root, job.selection, job.pulse, job.makers.collisions.holds)
     job.pulse.phase = "finishing"
     second = SecondPass(job.makers, job.request.overwrite, first.first_names, job.pulse)
     second.run(os.dup(root), job.selection())

@@ -25,6 +25,7 @@ class Tally:
         self._warnings: Counter[str] = Counter()
         self._shortfalls = Shortfalls()
         self._lists: dict[str, list[bytes]] = {"kept": [], "damaged": []}
+        self._collided_list: list[tuple[bytes, bytes]] = []
         self._failed_list: list[tuple[bytes, str]] = []
         self._counts: Counter[str] = Counter()
         self._unlinkable: set[bytes] = set()
@@ -77,6 +78,19 @@ class Tally:
                 return
             self._damaged.add(path)
         self._note("damaged", path)
+
+    def collided(self, path: bytes, rival: bytes) -> None:
+        """An object is not restored: the target takes its name for that of the object at `rival`."""
+        self.collided_below(path)
+        with self._lock:
+            if len(self._collided_list) < LISTED:
+                self._collided_list.append((path, rival))
+
+    def collided_below(self, path: bytes) -> None:
+        """An object is not restored since a directory above it collided, which is listed."""
+        with self._lock:
+            self._counts["collided"] += 1
+            self._unlinkable.add(path)
 
     def lost(self, first: bytes, count: int) -> None:
         """A page of the manifest cannot be read: `count` objects from the path `first` on are not restored."""
@@ -139,6 +153,8 @@ class Tally:
             kept_paths=self._lists["kept"],
             damaged_paths=self._lists["damaged"],
             failed_paths=self._failed_list,
+            collided=self._counts["collided"],
+            collided_paths=self._collided_list,
             shortfalls=self._shortfalls.result(),
         )
 

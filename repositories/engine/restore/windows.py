@@ -37,9 +37,12 @@ class Windows:
         """The walk stands in another directory now."""
         self._directory = -1
 
-    def add(self, directory: int, path: bytes, entry: Entry, around: Surroundings) -> None:
-        """Take a file to be written into the open directory `directory`. Raises what broke the restore."""
-        if entry.size > _LARGE:
+    def add(self, directory: int, path: bytes, entry: Entry, around: Surroundings, *, at_once: bool = False) -> None:
+        """Take a file to be written into the open directory `directory`. Raises what broke the restore.
+
+        `at_once` = it has its name when this returns.
+        """
+        if at_once or entry.size > _LARGE:
             self._writer.write(FileTask(directory, path, entry, around, readers=self._readers))
             return
         if self._directory < 0:

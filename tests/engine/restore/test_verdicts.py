@@ -113,7 +113,7 @@ def test_a_second_run_tells_again_what_an_ordinary_user_cannot_set(
         return restore_latest(repository, home, verify=True), restore_latest(repository, home, verify=True)
 
     first, second = as_ordinary_user(run, tmp_path / "home")
-    assert set(first.warnings) == set(second.warnings) == {"owner", "special_bits", "xattr_security", "xattr_trusted"}
+    assert set(first.warnings) == set(second.warnings) == {"owner", "special_bits", "xattr_trusted"}
     assert (first.warnings["special_bits"], second.warnings["special_bits"]) == (1, 1)
     assert (first.unverified, second.unverified, second.existing >= 5) == (1, 1, True)
     assert [path for path, _ in first.failed_paths] == [path for path, _ in second.failed_paths] == [b"null"]
