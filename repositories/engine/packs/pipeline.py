@@ -10,12 +10,17 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
+from repositories.engine.codec.sealing import ObjectSeal
 from repositories.engine.errors import EngineError, RepositoryError
 from repositories.engine.limits import MAX_CHUNKS_PER_PACK, MIB
 from repositories.engine.objects.store import ObjectStore
 from repositories.engine.packs.blocks import BlockStyle, PendingChunk, SealedBlock, build_block, prove_block
 from repositories.engine.packs.directory import PackClass, PackRecord
 from repositories.engine.packs.pack_file import PackFile
+from repositories.engine.packs.whole_blocks import WholeBlock
+
+Maker = Callable[[ObjectSeal, int], SealedBlock]
+"""Makes the part of a number in the pack of a seal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +54,22 @@ class BlockPipeline:
 
     def submit(self, pack_class: PackClass, chunks: Sequence[PendingChunk], decoded: int) -> None:
         """Hand over a block's chunks; waits while too much is in flight. Raises the failure once there is one."""
+        self._submit(pack_class, (len(chunks), decoded), lambda seal, number: self._build(seal, number, chunks))
+
+    def submit_whole(self, pack_class: PackClass, block: WholeBlock) -> None:
+        """Hand over a block of another pack, which is sealed anew and not compressed again; waits as `submit` does."""
+        self._submit(pack_class, (block.count, block.decoded_length), block.sealed_by)
+
+    def _submit(self, pack_class: PackClass, size: tuple[int, int], make: Maker) -> None:
+        chunks, decoded = size
         with self._changed:
             while self._in_flight and self._in_flight + decoded > self._settings.in_flight and not self.failure:
                 self._changed.wait()
             self.check()
-        pack = self._pack_for(pack_class, len(chunks), decoded)
+        pack = self._pack_for(pack_class, chunks, decoded)
         number = pack.promised_blocks
         pack.promised_blocks += 1
-        block = self._pool.submit(self._make_block, pack, number, chunks)
+        block = self._pool.submit(self._make_block, pack, number, make)
         self._follow(self._writer.submit(self._append, pack, block), decoded)
 
     def drain(self) -> None:
@@ -126,10 +139,13 @@ class BlockPipeline:
     def _close_pack(self, pack: PackFile) -> None:
         self._follow(self._writer.submit(self._finish, pack), 0)
 
-    def _make_block(self, pack: PackFile, number: int, chunks: Sequence[PendingChunk]) -> SealedBlock:
+    def _make_block(self, pack: PackFile, number: int, make: Maker) -> SealedBlock:
         self.check()
-        block = build_block(pack.seal, number, chunks, self._settings.style)
-        prove_block(pack.seal, number, block, self._store.keyring)
+        return make(pack.seal, number)
+
+    def _build(self, seal: ObjectSeal, number: int, chunks: Sequence[PendingChunk]) -> SealedBlock:
+        block = build_block(seal, number, chunks, self._settings.style)
+        prove_block(seal, number, block, self._store.keyring)
         return block
 
     def _append(self, pack: PackFile, block: "Future[SealedBlock]") -> None:

@@ -25,6 +25,7 @@ from repositories.engine.limits import MAX_PACK, MAX_RECORD
 from repositories.engine.objects.store import ObjectStore
 from repositories.engine.packs.blocks import DecodedBlock, open_block
 from repositories.engine.packs.directory import DIRECTORY_NUMBER, BlockRecord, DirectoryRecord, check_blocks
+from repositories.engine.packs.whole_blocks import WholeBlock, open_whole
 
 _SEALS_KEPT = 256
 _T = TypeVar("_T")
@@ -51,15 +52,28 @@ class PackReader:
     def read_block(self, place: BlockPlace) -> DecodedBlock:
         """Return a block. Raises ObjectMissingError or IntegrityError; damage in transport is given a second read."""
 
-        def read() -> DecodedBlock:
-            part = self._get(place.pack_id, place.record.offset, place.record.length)
+        def read(part: bytes) -> DecodedBlock:
             block = open_block(self._seal(place.pack_id, place.header), place.number, part)
             if block.table_bytes != place.record.table:
                 raise IntegrityError("it holds other chunks than the index says", hint="run check")
             return block
 
+        return self._read_part(place, read)
+
+    def read_whole(self, place: BlockPlace) -> WholeBlock:
+        """Return a block with its content proven and its frame as it is stored. Raises as `read_block` does."""
+
+        def read(part: bytes) -> WholeBlock:
+            block = open_whole(self._seal(place.pack_id, place.header), place.number, part, self._store.keyring)
+            if block.table != place.record.table:
+                raise IntegrityError("it holds other chunks than the index says", hint="run check")
+            return block
+
+        return self._read_part(place, read)
+
+    def _read_part(self, place: BlockPlace, read: Callable[[bytes], _T]) -> _T:
         try:
-            return _twice(read)
+            return _twice(lambda: read(self._get(place.pack_id, place.record.offset, place.record.length)))
         except (IntegrityError, UnsupportedFormatError) as error:
             # What a newer version writes in another way it announces by a read feature: all else is damage.
             name = object_name(ObjectKind.PACK, place.pack_id)
