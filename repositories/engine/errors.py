@@ -134,6 +134,12 @@ class CommitRefusedError(RepositoryError):
     code = "COMMIT_REFUSED"
 
 
+class KeysChangedError(RepositoryError):
+    """Another process changed the keys meanwhile, or broke off while it did: nothing was changed by this one."""
+
+    code = "KEYS_CHANGED"
+
+
 class ObjectMissingError(RepositoryError):
     """An object that the repository names is not on the medium."""
 
@@ -156,6 +162,12 @@ class IntegrityError(EngineError):
     code = "INTEGRITY"
     failure_class = "integrity"
     exit_code = 13
+
+
+class BackupUnreadableError(IntegrityError):
+    """A backup that counts cannot be read whole: what it uses is not known, so nothing may be deleted."""
+
+    code = "BACKUP_UNREADABLE"
 
 
 class RetiredKeyError(IntegrityError):
@@ -185,6 +197,26 @@ class BackupNotFoundError(EngineError):
     failure_class = "configuration"
 
 
+class BackupDeletedError(BackupNotFoundError):
+    """The backup was deleted; `undelete` brings it back until the next prune."""
+
+    code = "BACKUP_DELETED"
+
+
+class BackupHeldError(EngineError):
+    """A hold keeps the backup from being deleted."""
+
+    code = "BACKUP_HELD"
+    failure_class = "configuration"
+
+
+class LastBackupError(EngineError):
+    """What was asked for would take the last good backup of a source, or all that is left of one."""
+
+    code = "LAST_BACKUP"
+    failure_class = "configuration"
+
+
 class BackupExistsError(EngineError):
     """A backup of this id is in the repository already: two backups of one id could not be told apart."""
 
@@ -197,6 +229,13 @@ class RestoreTargetError(EngineError):
 
     code = "RESTORE_TARGET"
     failure_class = "configuration"
+
+
+class PruneOvertakenError(EngineError):
+    """Another prune or a key rotation passed by while this prune worked: it deletes nothing more."""
+
+    code = "PRUNE_OVERTAKEN"
+    failure_class = "transient"
 
 
 class LeaseLostError(EngineError):

@@ -51,7 +51,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class StoredManifest:
-    """A manifest or checkpoint: `root` is the canonical bytes as committed, `object_id` hex as commit returned it."""
+    """A manifest or checkpoint: `root` is the canonical bytes as committed, `object_id` hex as commit returned it.
+
+    `deleted`: a tombstone names it and no hold keeps it; it is there until the next prune.
+    """
 
     object_id: str
     name: str
@@ -59,6 +62,7 @@ class StoredManifest:
     received_ns: int
     fence: int
     generation: int
+    deleted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +128,11 @@ class Repository:
         manifests = self._read_manifests()
         # Sweeps and tombstones last: those that came after the listing speak of each listed manifest.
         sweep = read_newest_sweep(self.store)
-        gone = frozenset() if deleted else self._notes.deleted(self.clock.now_ns())
+        gone = self._notes.deleted(self.clock.now_ns())
         found = [
-            _stored(ObjectKind.MANIFEST, manifest_id, record)
+            _stored(ObjectKind.MANIFEST, manifest_id, record, deleted=manifest_id in gone)
             for manifest_id, record in manifests.items()
-            if manifest_id not in gone and sweep.accepts_manifest(manifest_id, record.fence)
+            if (deleted or manifest_id not in gone) and sweep.accepts_manifest(manifest_id, record.fence)
         ]
         return sorted(found, key=lambda each: (each.received_ns, each.name))
 
@@ -169,12 +173,16 @@ class Repository:
 
     def begin_write(self, options: WriteOptions | None = None) -> WriteSession:
         """Begin a write session. Raises UnsupportedFormatError if this program must not write here."""
+        self.require_writable()
+        return WriteSession(self, options or WriteOptions())
+
+    def require_writable(self) -> None:
+        """Raise UnsupportedFormatError if this program must not write here."""
         if self.unknown_write_features:
             raise UnsupportedFormatError(
                 f"the repository uses {', '.join(self.unknown_write_features)}, not known here: it can only be read",
                 hint="use a newer Syncova to write",
             )
-        return WriteSession(self, options or WriteOptions())
 
     def begin_read(self) -> ReadSession:
         """Begin a session that keeps a prune from taking packs away; close it when done."""
@@ -235,7 +243,9 @@ def _in_order(records: Mapping[bytes, CheckpointRecord]) -> list[StoredManifest]
     return sorted(found, key=lambda each: (each.received_ns, each.name))
 
 
-def _stored(kind: ObjectKind, object_id: bytes, record: ManifestRecord | CheckpointRecord) -> StoredManifest:
+def _stored(
+    kind: ObjectKind, object_id: bytes, record: ManifestRecord | CheckpointRecord, *, deleted: bool = False
+) -> StoredManifest:
     return StoredManifest(
         object_id=object_id.hex(),
         name=object_name(kind, object_id),
@@ -243,4 +253,5 @@ def _stored(kind: ObjectKind, object_id: bytes, record: ManifestRecord | Checkpo
         received_ns=record.received_ns,
         fence=record.fence,
         generation=record.generation,
+        deleted=deleted,
     )

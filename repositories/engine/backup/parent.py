@@ -46,16 +46,19 @@ def choose_lineage(
 
     `names` are the new backup's id and its source's name. Raises BackupNotFoundError when `wanted` is no backup of this
     source, BackupExistsError when there is a backup of this id.
+
+    A deleted backup keeps its id, its number and its place among the heads, but is no parent: what it alone holds is
+    read again.
     """
     backup_id, source_name = names
-    backups = list_backups(store)
+    backups = list_backups(store, deleted=True)
     if any(backup.id == backup_id for backup in backups):
         raise BackupExistsError(
             f"backup {short_id(backup_id)} of source {source_name!r} is in the repository already",
             hint="a run backs up each source once; start a new run for another backup",
         )
     parent: Backup | None
-    same_source = [backup for backup in reversed(backups) if backup.source_name == source_name]
+    same_source = [each for each in reversed(backups) if each.source_name == source_name and not each.deleted]
     if wanted is not None:
         parent = find_backup(store, wanted)
         if parent.source_name != source_name:

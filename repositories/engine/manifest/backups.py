@@ -7,14 +7,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from repositories.engine.display import show_count
-from repositories.engine.errors import BackupNotFoundError, IntegrityError
+from repositories.engine.display import show_count, show_text, show_time
+from repositories.engine.errors import BackupDeletedError, BackupNotFoundError, IntegrityError
 from repositories.engine.ids import SHORT_ID_LENGTH, short_id
 from repositories.engine.manifest.chunks import ChunkSource
 from repositories.engine.manifest.entries import Entry
 from repositories.engine.manifest.entry_reader import read_directory, read_listings
 from repositories.engine.manifest.order import join
 from repositories.engine.manifest.root import BackupRoot, decode_root
+from repositories.engine.retention.deleted import Notes
 
 LATEST = "latest"
 _SHORTEST_PART = 4
@@ -35,12 +36,19 @@ class AcceptedManifest(Protocol):
     def received_ns(self) -> int:
         """When the repository took it, by the writer's clock."""
 
+    @property
+    def deleted(self) -> bool:
+        """Whether it is deleted, and only there until the next prune."""
+
 
 class BackupStore(Protocol):
     """The part of a repository that reading backups needs."""
 
-    def backups(self) -> Sequence[AcceptedManifest]:
-        """Return the accepted manifests, oldest first."""
+    def backups(self, *, deleted: bool = False) -> Sequence[AcceptedManifest]:
+        """Return the accepted manifests, oldest first; the deleted ones too if asked for."""
+
+    def notes(self) -> Notes:
+        """Return what is said about backups after the fact."""
 
     def lay_aside(self, manifest_id: str) -> None:
         """Count a manifest among the damaged ones."""
@@ -59,6 +67,7 @@ class Backup:
     manifest_id: str
     received_ns: int
     root: BackupRoot
+    deleted: bool = False
 
     @property
     def id(self) -> str:
@@ -76,15 +85,15 @@ class Backup:
         return self.root.source.name
 
 
-def list_backups(repository: BackupStore) -> list[Backup]:
-    """Return all backups, oldest first (by sequence, then receipt).
+def list_backups(repository: BackupStore, *, deleted: bool = False) -> list[Backup]:
+    """Return all backups, oldest first (by sequence, then receipt); with `deleted` also those that are deleted.
 
     One bad root must not keep anybody from all others: it is laid aside, and `damaged_manifests` names it.
     """
     backups: list[Backup] = []
-    for stored in repository.backups():
+    for stored in repository.backups(deleted=deleted):
         try:
-            backups.append(Backup(stored.object_id, stored.received_ns, decode_root(stored.root)))
+            backups.append(Backup(stored.object_id, stored.received_ns, decode_root(stored.root), stored.deleted))
         except IntegrityError:
             repository.lay_aside(stored.object_id)
     backups.sort(key=lambda backup: (backup.root.lineage.sequence, backup.received_ns, backup.manifest_id))
@@ -97,13 +106,14 @@ def find_backup(
     """Return the backup that `selector` names: a (short) id, a unique part of one, or `latest`.
 
     `source` restricts to one source's backups; `at_ns` to those received at or before that time. Raises
-    BackupNotFoundError, also when several match, and IntegrityError when it may be one that cannot be read.
+    BackupNotFoundError, also when several match, BackupDeletedError, and IntegrityError when it may be one that cannot
+    be read.
     """
     try:
         return _find(repository, selector, source, at_ns)
     except BackupNotFoundError as error:
         damaged = repository.damaged_manifests()
-        if not damaged:
+        if not damaged or isinstance(error, BackupDeletedError):
             raise
         raise IntegrityError(
             f"{error.message}; {show_count(len(damaged), 'manifest')} cannot be read, the first is {damaged[0]}",
@@ -117,7 +127,7 @@ def _find(repository: BackupStore, selector: str, source: str | None, at_ns: int
         backups = [backup for backup in backups if backup.received_ns <= at_ns]
     if selector == LATEST:
         return _newest(backups, source)
-    matching = [backup for backup in backups if _named(backup, selector)]
+    matching = [backup for backup in backups if is_named(backup, selector)]
     exact = [backup for backup in matching if selector in (backup.id, backup.short_id, backup.manifest_id)]
     chosen = exact or matching
     if len(chosen) == 1:
@@ -125,7 +135,19 @@ def _find(repository: BackupStore, selector: str, source: str | None, at_ns: int
     if chosen:
         several = ", ".join(backup.short_id for backup in chosen[:5])
         raise BackupNotFoundError(f"{selector!r} fits {len(chosen)} backups: {several}", hint="give more of the id")
+    _refuse_deleted(repository, selector)
     raise BackupNotFoundError(f"no backup is named {selector!r}", hint="list shows the backups of this repository")
+
+
+def _refuse_deleted(repository: BackupStore, selector: str) -> None:
+    gone = [each for each in list_backups(repository, deleted=True) if each.deleted and is_named(each, selector)]
+    if gone:
+        deletion = repository.notes().deletions[bytes.fromhex(gone[-1].manifest_id)][-1]
+        why = f" ({show_text(deletion.reason)})" if deletion.reason else ""
+        raise BackupDeletedError(
+            f"backup {gone[-1].short_id} was deleted on {show_time(deletion.created_ns)}{why}",
+            hint="undelete brings it back until the next prune",
+        )
 
 
 def _newest(backups: list[Backup], source: str | None) -> Backup:
@@ -135,7 +157,8 @@ def _newest(backups: list[Backup], source: str | None) -> Backup:
     return backups[-1]
 
 
-def _named(backup: Backup, selector: str) -> bool:
+def is_named(backup: Backup, selector: str) -> bool:
+    """Return whether `selector` is a part of the backup's id by which a person may mean it."""
     if len(selector) < _SHORTEST_PART:
         return False
     return (

@@ -1,0 +1,46 @@
+"""Taking backups back from all deletions that name them, and finding out whether that was in time.
+
+Owns the second look. A prune that has decided before it could see the record takes the backup all the same, and while
+one is at work nobody can know: the answer then says so.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from repositories.engine.repository import Repository
+from repositories.engine.retention.writing import NotesWriter
+from repositories.engine.sessions.views import read_marks, read_newest_sweep
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """Manifests (hex) that are there and no longer deleted, and those that a prune took before.
+
+    `uncertain`: a prune has begun and not ended; it may have decided about them before.
+    """
+
+    back: frozenset[str]
+    gone: frozenset[str]
+    uncertain: bool
+
+
+def take_back(repository: Repository, manifests: Iterable[str], reason: str) -> Returned:
+    """Undo every deletion of these manifests (hex), one object for each tombstone that names some of them.
+
+    A crash leaves some of them deleted still; the same call again goes on. Raises the storage's errors.
+    """
+    repository.require_writable()
+    wanted = frozenset(manifests)
+    deletions = repository.notes().deletions
+    by_tombstone: dict[bytes, list[bytes]] = {}
+    for manifest_id in map(bytes.fromhex, sorted(wanted)):
+        for deletion in deletions.get(manifest_id, ()):
+            by_tombstone.setdefault(deletion.tombstone_id, []).append(manifest_id)
+    writer = NotesWriter(repository.store, repository.clock)
+    for tombstone_id, named in by_tombstone.items():
+        writer.undo(tombstone_id, named, reason)
+    # Marks before the manifests: a prune that ends in between has its sweep, by which these are listed.
+    pending = read_marks(repository.store).highest > read_newest_sweep(repository.store).number
+    back = frozenset(each.object_id for each in repository.backups()) & wanted
+    gone = wanted - frozenset(each.object_id for each in repository.backups(deleted=True))
+    return Returned(back, gone, uncertain=pending and bool(by_tombstone))

@@ -1,0 +1,64 @@
+"""Putting tombstones and annotations: one object each, beside any number of other writers.
+
+Owns the putting, and the proof that what was put will be read: a key rotation that passed by would leave it behind.
+What the records mean is in standing.py; whether they may be put is decided above.
+"""
+
+from collections.abc import Iterable
+
+from repositories.engine.clock import Clock
+from repositories.engine.errors import CommitRefusedError
+from repositories.engine.format.kinds import ObjectKind, newest_generation
+from repositories.engine.format.notes import AnnotationKind, AnnotationRecord, TombstoneRecord
+from repositories.engine.format.records import encode
+from repositories.engine.objects.store import ObjectStore
+from repositories.engine.retention.standing import Annotation
+
+
+class NotesWriter:
+    """Puts notes. Safe in several threads.
+
+    Each method raises the storage's errors, and CommitRefusedError when the keys were rotated meanwhile: what was put
+    does not count then.
+    """
+
+    def __init__(self, store: ObjectStore, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    def delete(self, manifests: Iterable[bytes], reason: str) -> bytes:
+        """Put one tombstone for all these manifests; return its id."""
+        return self._bury(TombstoneRecord(tuple(sorted(manifests)), self._clock.now_ns(), reason))
+
+    def undo(self, tombstone_id: bytes, manifests: Iterable[bytes], reason: str) -> None:
+        """Undo one tombstone's deletion of these manifests (at least one); the rest of it stays."""
+        self._bury(TombstoneRecord(tuple(sorted(manifests)), self._clock.now_ns(), reason, tombstone_id))
+
+    def annotate(self, kind: AnnotationKind, manifest_id: bytes, text: str, expires_ns: int | None = None) -> None:
+        """Put an annotation."""
+        self._say(AnnotationRecord(kind, manifest_id, self._clock.now_ns(), text, expires_ns))
+
+    def withdraw(self, annotation: Annotation) -> None:
+        """End an annotation."""
+        self._say(
+            AnnotationRecord(
+                annotation.kind,
+                annotation.manifest_id,
+                self._clock.now_ns(),
+                "",
+                withdraws=annotation.annotation_id,
+            )
+        )
+
+    def _bury(self, record: TombstoneRecord) -> bytes:
+        object_id = self._store.put(ObjectKind.TOMBSTONE, encode(record))
+        self._require_current_keys()
+        return object_id
+
+    def _say(self, record: AnnotationRecord) -> None:
+        self._store.put(ObjectKind.ANNOTATION, encode(record))
+        self._require_current_keys()
+
+    def _require_current_keys(self) -> None:
+        if newest_generation(self._store.names(ObjectKind.KEYRING)) > self._store.keyring.generation:
+            raise CommitRefusedError("the keys of the repository were changed meanwhile", hint="run the command again")
