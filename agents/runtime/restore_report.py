@@ -9,11 +9,24 @@ from repositories.console.terminal import Terminal
 from repositories.engine.display import show_bytes, show_count
 
 _ATTRIBUTES = {
+    "owner": "the owner",
+    "mode": "the mode",
     "special_bits": "setuid and setgid",
     "acl": "the access control list",
     "xattr": "extended attributes",
-    "times": "the exact time",
+    "xattr_security": "extended attributes (security.*)",
+    "xattr_system": "extended attributes (system.*)",
+    "xattr_trusted": "extended attributes (trusted.*)",
+    "times": "the time",
+    "time_precision": "the fractions of the time",
     "hard_link": "the hard link",
+}
+_REFUSED = {
+    "device": ("device", "could not be made"),
+    "fifo": ("FIFO", "could not be made"),
+    "link": ("symbolic link", "could not be made"),
+    "name": ("name", "could not be given"),
+    "file_size": ("file", "could not be as large"),
 }
 _FATES = (
     ("created", "would be made"),
@@ -38,10 +51,11 @@ def print_result(terminal: Terminal, result: dict[str, Any]) -> None:
     _print_paths(terminal, result, "damaged", "not restored, damaged in the repository")
     _print_paths(terminal, result, "failed", "not restored")
     _print_paths(terminal, result, "kept", "kept as it is, differs from the backup (see --overwrite)")
+    _print_collisions(terminal, result)
     if result["deletion"] is not None:
         _print_deletion(terminal, result["deletion"], "deleted")
-    for kind, count in result["warnings"].items():
-        terminal.warning(f"{_ATTRIBUTES.get(kind, kind)} of {show_count(count, 'object')} could not be set")
+    for shortfall in result["shortfalls"]:
+        terminal.warning(_shortfall(shortfall))
     if result["unverified"]:
         terminal.warning(f"{show_count(result['unverified'], 'file')} could not be read back: closed by their own mode")
 
@@ -93,6 +107,28 @@ def _print_lacking(terminal: Terminal, result: dict[str, Any]) -> None:
             f"the backup itself lacks {lacking} of the source, skipped when it was made: "
             f"syncova-repo show LOCATION {result['short_id']} names them"
         )
+
+
+def _shortfall(shortfall: dict[str, Any]) -> str:
+    """Return the one line about a class of objects on one file system."""
+    kind, count = shortfall["class"], shortfall["count"]
+    if kind in _REFUSED:
+        noun, what = _REFUSED[kind]
+        line = f"{show_count(count, noun)} {what}"
+    else:
+        line = f"{_ATTRIBUTES.get(kind, kind)} of {show_count(count, 'object')} could not be set"
+    if shortfall["mount_point"]:
+        line += f" on {shortfall['mount_point']} ({shortfall['file_system']})"
+    first = shortfall["first"]["path"]
+    return f"{line}: {shortfall['reason']}; " + (f"it is {first}" if count == 1 else f"the first is {first}")
+
+
+def _print_collisions(terminal: Terminal, result: dict[str, Any]) -> None:
+    for each in result["collided_paths"]:
+        terminal.line(f"  not restored, the target takes its name for that of {each['with']['path']}: {each['path']}")
+    rest = result["collided"] - len(result["collided_paths"])
+    if rest:
+        terminal.line(f"  not restored, their names or those of directories above collide: {rest:,} more")
 
 
 def _print_existing(terminal: Terminal, result: dict[str, Any]) -> None:

@@ -103,7 +103,8 @@ def apply_to_link(
     """Set the attributes of a symbolic link itself, which has no mode. Raises OSError for another object."""
     reports = _Reports(report)
     with _pinned(directory, name, fresh) as (descriptor, path):
-        _owner(lambda uid, gid: os.chown(path, uid, gid), wanted, reports)
+        if not _is_owned(os.fstat(descriptor), wanted, reports):
+            _owner(lambda uid, gid: os.chown(path, uid, gid), wanted, reports)
         _set_xattrs(path, wanted.xattrs, reports)
         _set_times(lambda ns: os.utime(path, ns=(ns, ns)), wanted, reports)
         _compare(os.fstat(descriptor), wanted, reports)
@@ -117,7 +118,8 @@ def apply_to_special(
     with _pinned(directory, name, fresh) as (descriptor, path):
         if fresh is not None and fresh.inherits:
             remove_inherited_acls(path)
-        _owner(lambda uid, gid: os.chown(path, uid, gid), wanted, reports)
+        if not _is_owned(os.fstat(descriptor), wanted, reports):
+            _owner(lambda uid, gid: os.chown(path, uid, gid), wanted, reports)
         plain, acls = _parted(wanted.xattrs)
         _set_xattrs(path, plain, reports)
         _set_times(lambda ns: os.utime(path, ns=(ns, ns)), wanted, reports)
