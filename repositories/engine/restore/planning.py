@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from repositories.engine.manifest.entries import Entry, EntryType
-from repositories.engine.manifest.order import join, split
+from repositories.engine.manifest.order import is_within, join, split
 from repositories.engine.manifest.same_file import file_key
 from repositories.engine.metadata.extended import object_in
 from repositories.engine.restore.existing import Policy, Verdict
@@ -89,6 +89,7 @@ class Planner:
         self._ledger = ledger
         self._pulse = pulse
         self._closed: dict[bytes, Fate] = {}
+        self._open = b""
         self._files: set[bytes] = set()
         self._late: set[bytes] = set()
 
@@ -136,11 +137,14 @@ class Planner:
         return tree.descriptor, Fate.CREATED
 
     def _of_closed(self, path: bytes) -> Fate | None:
-        while path not in self._closed:
-            if not path:
+        above = path
+        while above not in self._closed:
+            # What lies above an open directory is open; so a deep tree is not walked up for each directory of it.
+            if not above or is_within(self._open, above):
+                self._open = path
                 return None
-            path = split(path)[0]
-        return self._closed[path]
+            above = split(above)[0]
+        return self._closed[above]
 
     def _look(self, directory: int, path: bytes, entry: Entry, *, above: bool) -> Fate:
         try:

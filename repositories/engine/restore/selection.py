@@ -12,7 +12,8 @@ from repositories.engine.display import show_path
 from repositories.engine.errors import ConfigurationError
 from repositories.engine.manifest.chunks import ChunkSource
 from repositories.engine.manifest.entries import Entry, StreamRef, encode
-from repositories.engine.manifest.entry_reader import Listing, Lost, read_below, read_directory, read_listings
+from repositories.engine.manifest.entry_reader import Listing, Lost, read_below, read_listings
+from repositories.engine.manifest.near_listings import NearListings
 from repositories.engine.manifest.order import directory_key, is_within, split
 
 
@@ -80,11 +81,11 @@ def _ways(source: ChunkSource, top: StreamRef | None, paths: tuple[bytes, ...]) 
             rest, name = split(rest)
             wanted.setdefault(rest, set()).add(name)
     steps: dict[bytes, Selected] = {}
-    for directory, names in wanted.items():
+    listings = NearListings(source, top)
+    for directory in sorted(wanted, key=directory_key):
+        names = wanted[directory]
         entries = [
-            (entry, msgspec.Raw(encode(entry)))
-            for entry in read_directory(source, top, directory)
-            if entry.name in names
+            (entry, msgspec.Raw(encode(entry))) for entry in listings.entries_of(directory) if entry.name in names
         ]
         missing = names - {entry.name for entry, _ in entries}
         if missing:

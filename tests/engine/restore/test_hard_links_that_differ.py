@@ -19,8 +19,8 @@ GROUP = (0, 5)
 class AtTheLargeFile:
     """A bandwidth bucket that does something once, when the large file in the middle of the walk is read."""
 
-    def __init__(self, act: Callable[[], None]) -> None:
-        self._act: Callable[[], None] | None = act
+    def __init__(self, act: Callable[[], object]) -> None:
+        self._act: Callable[[], object] | None = act
 
     def take(self, count: int) -> None:
         if count > 100_000 and self._act is not None:
