@@ -34,6 +34,7 @@ def execution_request(run_id: uuid.UUID, fence: int) -> ExecutionRequest | None:
         attempt=run.attempt,
         max_runtime_seconds=pinned.max_runtime_seconds if pinned else None,
         parameters=run.parameters,
+        accept_new_root=run.accept_new_root,
     )
 
 

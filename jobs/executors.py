@@ -47,6 +47,8 @@ class ExecutionRequest:
     attempt: int
     max_runtime_seconds: int | None
     parameters: Mapping[str, Any]
+    # Somebody has confirmed what the sources hold now, however little it is beside their last backups (2.6).
+    accept_new_root: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,6 +63,7 @@ def run_json(run: Run, sentences: HeldSentences) -> dict[str, Any]:
         "worker_group": run.runner.name,
         "trigger": run.trigger,
         "requested_by": run.requested_by,
+        "accept_new_root": run.accept_new_root,
         "attempt": run.attempt,
         "priority": run.priority,
         "root_run": _id(run.root_run_id),

@@ -4,6 +4,7 @@ Owns why a run waits (C3), why it ended (A11) and what a decision means (H7). Co
 """
 
 import datetime as dt
+import shlex
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -32,9 +33,15 @@ REASONS: Final[Mapping[str, Callable[[], str]]] = {
     "SOURCE_MISSING": lambda: _("source missing"),
     "SOURCE_VANISHED": lambda: _("source vanished while it was read"),
     "SOURCE_EMPTY": lambda: _("source suddenly empty"),
+    "SOURCE_UNMOUNTED": lambda: _("source not mounted"),
+    "unmounted": lambda: _("a file system in the source is not mounted"),
+    "leftovers": lambda: _("something else in place of a file system that is not mounted"),
     "SOURCE_NOT_ALLOWED": lambda: _("source outside the allowed directories"),
     "SOURCE_NOT_REPORTED": lambda: _("source not reported by its worker"),
 }
+
+# What somebody may confirm as the new state of a source (2.6).
+_ACCEPTABLE: Final = frozenset({"SOURCE_EMPTY", "SOURCE_UNMOUNTED", "unmounted", "leftovers"})
 
 
 def held_sentence(run: Run) -> str:
@@ -71,7 +78,7 @@ def reason_sentence(run: Run) -> str:
     if run.error_message:
         return run.error_message
     if run.reason_code == "objects_skipped":
-        return _skipped_sentence(run.reason_parameters)
+        return f"{_skipped_sentence(run.reason_parameters)}{_acceptance(run)}"
     if run.reason_code == "repository_swapped":
         observed = run.reason_parameters.get("observed", "")
         return _("The repository was swapped: the run met %(observed)s in place of the registered one.") % {
@@ -111,6 +118,14 @@ def _skipped_sentence(told: Mapping[str, Any]) -> str:
     reasons = [f"{_reason(code)} ({n})" for code, n in counted.items()]
     others = [_("others")] if sum(counted.values()) < count else []
     return f"{sentence}: {', '.join(reasons + others)}."
+
+
+def _acceptance(run: Run) -> str:
+    """Return the next step where something may be missing or may be meant to be, "" elsewhere."""
+    if run.job is None or _ACCEPTABLE.isdisjoint(run.reason_parameters.get("reasons", {})):
+        return ""
+    told = {"command": f"./syncova ctl job run {shlex.quote(run.job.name)} --accept-new-root"}
+    return " " + _("Mount what is missing and run it again, or confirm once that it is meant: %(command)s") % told
 
 
 def _reason(code: str) -> str:

@@ -100,6 +100,14 @@ class JobInput(StrictSerializer):
         return attrs
 
 
+class RunOrder(StrictSerializer):
+    """The body of POST /jobs/{id}/run; none is an ordinary run."""
+
+    accept_new_root = serializers.BooleanField(
+        default=False, help_text="Confirms what the sources hold now, where the last run refused it."
+    )
+
+
 class PageFilter(StrictSerializer):
     """What every list takes."""
 

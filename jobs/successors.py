@@ -34,6 +34,7 @@ class NewRun:
     attempt: int = 1
     requeues: int = 0
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    accept_new_root: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,7 @@ class EndedRun:
     priority: str
     requested_by: str
     parameters: Mapping[str, Any]
+    accept_new_root: bool = False
 
 
 def successor(
@@ -92,4 +94,5 @@ def _following(run: EndedRun, trigger: Trigger, not_before: dt.datetime, *, atte
         attempt=attempt,
         requeues=requeues,
         parameters=run.parameters,
+        accept_new_root=run.accept_new_root,
     )

@@ -61,7 +61,7 @@ def enqueue_all(new_runs: Sequence[NewRun], *, now: dt.datetime) -> list[Run | N
                 code="queued",
                 to_state=RunState.QUEUED,
                 actor=run.requested_by,
-                parameters={"trigger": run.trigger},
+                parameters={"trigger": run.trigger} | ({"accept_new_root": True} if run.accept_new_root else {}),
             )
             for run in runs
             if run.id in inserted
@@ -276,6 +276,7 @@ def _ended(run: Run) -> EndedRun:
         priority=run.priority,
         requested_by=run.requested_by,
         parameters=run.parameters,
+        accept_new_root=run.accept_new_root,
     )
 
 

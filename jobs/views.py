@@ -11,7 +11,7 @@ from jobs.listing import JOB_ORDERINGS, HeldSentences, job_listed, jobs_matching
 from jobs.representations import job_json, run_json
 from jobs.run_views import runs_page
 from jobs.selectors import run_get
-from jobs.serializers import JobFilter, JobInput, RunFilter
+from jobs.serializers import JobFilter, JobInput, RunFilter, RunOrder
 from jobs.services import NewJob, SourceInput, job_create, job_delete, job_pause, job_resume, run_request
 from syncova_project.access.scopes import Scope
 from syncova_project.paging import PageRequest, read_page
@@ -90,14 +90,14 @@ class JobRunView(ApiView):
     """POST queues a run now: 202, since nothing is backed up yet (E2)."""
 
     scopes = {"POST": (Scope.JOBS_RUN,)}
-    bodies, statuses = {"POST": NoBody}, {"POST": 202}
+    bodies, statuses = {"POST": RunOrder}, {"POST": 202}
 
     def post(self, request: Request, job_id: uuid.UUID) -> Response:
         """Return the queued run; 409 when the job is paused or active."""
-        self.body(request)
+        order = self.body(request)
 
         def create() -> Created:
-            run = run_request(job_id=job_id, actor=actor_of(request), now=database_now())
+            run = run_request(job_id=job_id, actor=actor_of(request), now=database_now(), **order)
             return Created(202, run_json(run_get(run.id), HeldSentences()), f"/api/v1/runs/{run.id}")
 
         return create_once(request, create)

@@ -135,7 +135,7 @@ class BackupEvents:
 
     def _source_finished(self, event: protocol.SourceFinished) -> None:
         source = self._sources[event.source]
-        result = outcome.source_result(source, event)
+        result = outcome.source_result(source, event, self._request.job_name)
         self._results[event.source] = result
         for line in run_journal.source_ends(source, result):
             self._control.log(*line)

@@ -23,6 +23,7 @@ FIRST_EPOCH: Final = 1
 
 def backup_request(request: ExecutionRequest, access: RepositoryAccess) -> requests.Request:
     """Return the request that backs up all sources of a run in one opening of the repository (A4)."""
+    options = requests.SourceOptions(accept_new_root=request.accept_new_root)
     return requests.Request(
         operation="backup",
         parent_pid=os.getpid(),
@@ -36,7 +37,7 @@ def backup_request(request: ExecutionRequest, access: RepositoryAccess) -> reque
         # One row is one control plane's view of one repository, and survives a dump: its id names the controller.
         controller=requests.ControllerReference(id=str(access.id), epoch=FIRST_EPOCH, fence_intended=request.fence),
         host=socket.gethostname(),
-        sources=tuple(_source(source) for source in request.sources),
+        sources=tuple(_source(source, options) for source in request.sources),
         bandwidth_bytes_per_second=request.bandwidth_limit_bps,
         strict=request.strict,
         skip_paths=skipped_paths(access.location),
@@ -73,11 +74,12 @@ def _access(access: RepositoryAccess) -> requests.RepositoryAccess:
     return requests.RepositoryAccess(location=access.location, password=access.password.decode("utf-8"))
 
 
-def _source(source: ExecutionSource) -> requests.SourceRequest:
+def _source(source: ExecutionSource, options: requests.SourceOptions) -> requests.SourceRequest:
     return requests.SourceRequest(
         key=str(source.task_run_id),
         name=source.name,
         type=source.type,
         path=source.path,
         excludes=source.excludes,
+        options=options,
     )

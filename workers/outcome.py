@@ -15,13 +15,13 @@ import msgspec
 
 from jobs.executors import ExecutionSource, Failure, Figures, SourceResult
 from jobs.states import BackupMode, FailureClass, TaskState
-from repositories.engine.display import show_path
-from repositories.engine.errors import RepositoryNotFoundError, SourceEmptyError
+from repositories.engine.errors import RepositoryNotFoundError, SourceEmptyError, SourceUnmountedError
 from repositories.engine.process.protocol import ErrorInfo, ProblemInfo, SourceFigures, SourceFinished
 from syncova_project.instants import moment_at
 
 MAX_TEXT: Final = 2000
 _HINTS: Final[Mapping[str, str]] = {"ENGINE_LOST": "The run's log has its last words, if it had any."}
+_ACCEPTABLE: Final = frozenset({SourceEmptyError.code, SourceUnmountedError.code})
 _FIGURES: Final = tuple(Figures.__dataclass_fields__)
 
 
@@ -76,22 +76,21 @@ def cancelled(source: ExecutionSource) -> SourceResult:
     return SourceResult(task_run_id=source.task_run_id, state=TaskState.CANCELLED)
 
 
-def source_result(source: ExecutionSource, event: SourceFinished) -> SourceResult:
-    """Return what an event says about its source; a success without figures is a failure."""
+def source_result(source: ExecutionSource, event: SourceFinished, job: str) -> SourceResult:
+    """Return what an event says about its source of a job; a success without figures is a failure."""
     if event.status == "succeeded" and event.result is not None:
         return succeeded(source, event.result)
     error = event.error or ErrorInfo(code="ENGINE_PROTOCOL", message="the engine told neither a result nor an error")
-    if error.code == SourceEmptyError.code:
-        error = msgspec.structs.replace(error, hint=_how_to_accept(source))
+    if error.code in _ACCEPTABLE:
+        error = msgspec.structs.replace(error, hint=_how_to_accept(job))
     return failed(source, failure_of(error))
 
 
-def _how_to_accept(source: ExecutionSource) -> str:
-    # One backup of the empty source becomes the parent of the next, which then finds nothing missing.
-    name, path = shlex.quote(source.name), shlex.quote(show_path(source.path))
+def _how_to_accept(job: str) -> str:
+    # One backup of the new state is what the next one is compared with, and then finds nothing missing.
     return (
-        "Mount its file system, or let its exclude rules leave something. If it is meant to be empty, accept it once: "
-        f"syncova-agent backup --repository LOCATION --source {name} --path {path} --accept-new-root"
+        "Mount its file system, or let its exclude rules leave something, and run it again. If it is meant to be like "
+        f"this now, confirm it once: ./syncova ctl job run {shlex.quote(job)} --accept-new-root"
     )
 
 

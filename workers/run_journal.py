@@ -20,7 +20,8 @@ def begins(request: ExecutionRequest, repository: str) -> Line:
     """Say what the run is about to do."""
     of = f" of {show_count(len(request.sources), 'source')}" if request.sources else ""
     told = f"attempt {request.attempt}, started by {request.trigger}, fence {request.fence}"
-    return "info", clean(f"The {request.kind}{of} begins on the repository {repository}: {told}.")
+    confirmed = " What the sources hold now is confirmed." if request.accept_new_root else ""
+    return "info", clean(f"The {request.kind}{of} begins on the repository {repository}: {told}.{confirmed}")
 
 
 def source_begins(source: ExecutionSource) -> Line:

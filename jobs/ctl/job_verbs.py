@@ -40,6 +40,9 @@ class RunOptions(JobOptions):
     """What `job run` takes."""
 
     wait: Annotated[bool, Option("--wait", help="Wait for its end and exit as the run ended.")] = False
+    accept_new_root: Annotated[
+        bool, Option("--accept-new-root", help="Confirm what its sources hold now: empty, or not mounted any more.")
+    ] = False
 
 
 class List:
@@ -88,14 +91,15 @@ class Run:
 
     NAME = "run"
     HELP = "Run a job now. With --wait: 0 succeeded, 3 something was skipped, else 1 or the failure's own code."
-    EXAMPLES = ("run home", "run home --wait")
+    EXAMPLES = ("run home", "run home --wait", "run home --accept-new-root --wait")
     Options = RunOptions
 
     @staticmethod
     def run(options: RunOptions) -> int:
         """Queue the run; with --wait say how it ended."""
         terminal, api = terminal_of(options), Api(find_server())
-        run = api.create(f"jobs/{find_job(api, options.job)['id']}/run")
+        order: Json = {"accept_new_root": True} if options.accept_new_root else {}
+        run = api.create(f"jobs/{find_job(api, options.job)['id']}/run", order)
         if options.wait:
             terminal.note(f"run {run['id']} is queued")
             run = await_end(api, run, terminal)

@@ -49,6 +49,8 @@ def _head(run: Json) -> Rows:
     yield "job", shapes.text(run["job"]["name"] if run["job"] else None)
     yield "state", f"{shapes.state(run['phase'])}{shapes.why(run)}{shapes.silence(run)}"
     yield "started by", f"{shapes.text(run['trigger'])}, attempt {run['attempt']}"
+    if run.get("accept_new_root"):
+        yield "confirmed", f"what its sources hold now, by {shapes.text(run['requested_by'])}"
     yield "planned", shapes.exact(run["scheduled_for"])
     yield "started", f"{shapes.exact(run['started_at'])}{f' ({late} s after its time)' if late else ''}"
     yield "ended", shapes.exact(run["finished_at"])
@@ -89,6 +91,9 @@ def _figures(run: Json) -> Rows:
 def _sources(run: Json) -> Rows:
     for source in run.get("sources", ()):
         yield "source", _source(source)
+        # The run's own hint is the gravest source's; the others have theirs here.
+        if source["failure"] and source["failure"]["hint"] not in ("", (run["failure"] or {}).get("hint")):
+            yield "  hint", show_text(source["failure"]["hint"])
         problems = sorted(source["problems"], key=lambda one: _GRAVITY.get(one["severity"], 2))
         for problem in problems[:SHOWN_PROBLEMS]:
             yield f"  {show_text(problem['severity'])}", _problem(problem)

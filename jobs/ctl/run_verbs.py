@@ -142,4 +142,7 @@ def _row(run: Json) -> tuple[str, ...]:
 def _result(run: Json) -> str:
     if run["silent_since"]:
         return f"no sign of life since {shapes.exact(run['silent_since'])}"
-    return str(run["held"]["sentence"] if run["held"] else run["reason"])
+    if run["held"]:
+        return str(run["held"]["sentence"])
+    # Why it failed, and what to do about it.
+    return " ".join(filter(None, (run["reason"], run["failure"]["hint"] if run["failure"] else "")))

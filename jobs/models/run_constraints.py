@@ -102,6 +102,11 @@ _LIFE = (
     ),
     CheckConstraint(name="runs_not_before_its_instant", condition=Q(not_before__gte=F("scheduled_for"))),
     CheckConstraint(name="runs_requested_by_somebody", condition=Q(requested_by__regex=r"\S")),
+    # A schedule has seen nothing that it could confirm.
+    CheckConstraint(
+        name="runs_new_root_is_accepted_by_hand",
+        condition=Q(accept_new_root=False) | Q(kind=RunKind.BACKUP) & ~Q(trigger=Trigger.SCHEDULE),
+    ),
 )
 
 _VERDICT = (

@@ -6,6 +6,7 @@ Owns the requests; the moves themselves are jobs.transitions'. An answer means q
 import datetime as dt
 import uuid
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from django.db import transaction
@@ -25,7 +26,7 @@ from jobs.models import Job, Run
 from jobs.selectors import phase
 from jobs.sentences import held_sentence, is_postponed, postponed_sentence
 from jobs.services.runners import group_runner
-from jobs.states import ACTIVE_STATES, CancelOrigin, Priority, RunKind, Trigger
+from jobs.states import ACTIVE_STATES, CancelOrigin, Priority, RunKind, RunState, Trigger
 from jobs.successors import NewRun
 from repositories.models import Repository, RepositoryState
 from syncova_project.access.services import audit_record
@@ -34,11 +35,11 @@ from syncova_project.access.services import audit_record
 OPERATIONS: Final = (RunKind.RESTORE, RunKind.CHECK, RunKind.DRILL, RunKind.PRUNE, RunKind.FORGET, RunKind.COPY)
 
 
-def run_request(*, job_id: uuid.UUID, actor: str, now: dt.datetime) -> Run:
-    """Queue a run of a job now.
+def run_request(*, job_id: uuid.UUID, actor: str, now: dt.datetime, accept_new_root: bool = False) -> Run:
+    """Queue a run of a job now; with `accept_new_root` the actor confirms what its sources hold now (2.6).
 
     Raises JobPausedError, RepositoryNotReadyError, or JobActiveError with the active run's id and why it waits.
-    A frozen repository refuses nothing: the run waits and says so.
+    A frozen repository refuses nothing: the run waits and says so. A waiting retry gives way to a confirmation.
     """
     with transaction.atomic():
         kept = Job.objects.select_for_update(no_key=True, of=("self",)).filter(id=job_id, deleted_at__isnull=True)
@@ -48,10 +49,16 @@ def run_request(*, job_id: uuid.UUID, actor: str, now: dt.datetime) -> Run:
         if job.paused_at is not None:
             raise JobPausedError(f"The job {job.name} is paused.", hint="Resume it first.")
         _refuse_unready(job.repository)
-        run = transitions.enqueue(_requested(job, actor, now), now=now)
+        wanted = replace(_requested(job, actor, now), accept_new_root=accept_new_root)
+        run = transitions.enqueue(wanted, now=now)
+        if run is None and accept_new_root and _retry_withdrawn(job, actor, now):
+            run = transitions.enqueue(wanted, now=now)
         if run is None:
             raise _active(job, now)
-        _audit(run, "run.request", actor, now, {"job": str(job.id)})
+        told: dict[str, object] = {"job": str(job.id)}
+        if accept_new_root:
+            told["accept_new_root"] = True
+        _audit(run, "run.request", actor, now, told)
         request_pass()
     return run
 
@@ -115,6 +122,16 @@ def _requested(job: Job, actor: str, now: dt.datetime) -> NewRun:
         priority=job.priority,
         job_id=job.id,
     )
+
+
+def _retry_withdrawn(job: Job, actor: str, now: dt.datetime) -> bool:
+    """Cancel the job's waiting retry: it would only meet again what is confirmed now."""
+    waiting = Run.objects.filter(job=job, state=RunState.QUEUED, admitted_at__isnull=True, trigger=Trigger.RETRY)
+    retry = waiting.first()
+    if retry is None or transitions.request_cancel(retry.id, CancelOrigin.USER, actor, now=now) is None:
+        return False
+    _audit(retry, "run.cancel", actor, now, {})
+    return True
 
 
 def _operation(

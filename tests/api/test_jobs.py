@@ -62,6 +62,23 @@ def test_running_with_one_key_is_one_run() -> None:
     assert Run.objects.count() == 1
 
 
+def test_a_run_may_confirm_what_its_sources_hold_now() -> None:
+    """2.6, E5: told of the run ever after; the same key with another body is another request."""
+    job, client, key = make_job(), ApiClient(), {"Idempotency-Key": "k"}
+    first = client.post(f"jobs/{job.id}/run", {"accept_new_root": True}, **key)
+    again = client.post(f"jobs/{job.id}/run", {"accept_new_root": True}, **key)
+    assert (first.status, first.json["accept_new_root"], again.json["id"]) == (202, True, first.json["id"])
+    client.post(f"jobs/{job.id}/run", {"accept_new_root": False}, **key).refused(409, "IDEMPOTENCY_KEY_REUSED")
+    (shown,) = client.get(f"jobs/{job.id}/runs").json["runs"]
+    assert shown["accept_new_root"] is True
+    event = client.get(f"runs/{first.json['id']}/events").json["events"][0]
+    assert event["parameters"] == {"trigger": "manual", "accept_new_root": True}
+    plain = client.post(f"jobs/{make_job().id}/run", {})
+    assert plain.json["accept_new_root"] is False
+    client.post(f"jobs/{make_job().id}/run", {"accept_new_root": "perhaps"}).refused(400, "VALIDATION_FAILED")
+    client.post(f"jobs/{make_job().id}/run", {"accept": True}).refused(400, "VALIDATION_FAILED")
+
+
 def test_a_paused_job_is_not_run_behind_the_operators_back() -> None:
     """E2."""
     job, client = make_job(), ApiClient()

@@ -83,6 +83,17 @@ def test_what_waits_is_told_with_the_reason(ctl: Ctl, plan: worker.Plan) -> None
 
 
 @pytest.mark.usefixtures("vault")
+def test_a_new_root_is_accepted_for_one_run(ctl: Ctl, plan: worker.Plan) -> None:
+    """2.6: it reaches the executor, and the run's page says who confirmed it."""
+    ctl("job", "create", "home", "--source", "/home", "-r", "vault")
+    accepted = ctl("job", "run", "home", "--accept-new-root", "--wait")
+    plain = ctl("job", "run", "home", "--wait")
+    assert [request.accept_new_root for request in plan.requests] == [True, False]
+    assert "what its sources hold now, by" in accepted.out
+    assert "confirmed" not in plain.out
+
+
+@pytest.mark.usefixtures("vault")
 def test_pause_resume_and_delete(ctl: Ctl) -> None:
     ctl("job", "create", "home", "--source", "/home", "-r", "vault", "--daily", "02:00")
     assert ctl("job", "pause", "home", "--json").json["status"] == "paused"

@@ -58,6 +58,22 @@ def test_a_waiting_retry_is_told_wherever_the_run_is_told(ctl: Ctl, running: Run
     assert told.search(busy.err)
 
 
+def test_the_next_step_is_told_wherever_a_refusal_is_told(ctl: Ctl, running: Run) -> None:
+    """2.6: in the list, and on the run's page for the run and for a source whose step is another."""
+    failure = Failure("SOURCE_EMPTY", "/home is empty.", FailureClass.CONFIGURATION, hint="Confirm it once.")
+    fence = Run.objects.get(id=running.id).fence
+    assert fence
+    assert conclude(running.id, fence, ExecutionResult(failure=failure), now=database_now())
+    assert "/home is empty. Confirm it once." in ctl("run", "list").out
+    shown = ctl("run", "show", str(running.id)).out
+    assert re.search(r"hint +Confirm it once\.", shown)
+    tasks = TaskRun.objects.filter(run_id=running.id)
+    tasks.update(state="failed", failure_class="source", error_code="SOURCE_UNMOUNTED", error_message="not mounted")
+    tasks.update(error_hint="Mount it.")
+    shown = ctl("run", "show", str(running.id)).out
+    assert re.search(r"/home: ✗ failed: not mounted\s+hint +Mount it\.", shown)
+
+
 @pytest.mark.usefixtures("job")
 def test_waiting_for_a_first_attempt_that_fails_tells_of_the_second(ctl: Ctl, running: Run, capsys: Any) -> None:
     class Server:

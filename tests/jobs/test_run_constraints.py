@@ -54,6 +54,7 @@ EARLIER = NOW - dt.timedelta(minutes=1)
         ("runs_end_is_not_before_start", "succeeded", {"started_at": NOW, "finished_at": EARLIER}),
         ("runs_not_before_its_instant", "queued", {"not_before": EARLIER}),
         ("runs_requested_by_somebody", "queued", {"requested_by": " "}),
+        ("runs_new_root_is_accepted_by_hand", "queued", {"accept_new_root": True, "kind": "check"}),
         ("runs_failed_has_a_failure_class", "failed", {"failure_class": ""}),
         ("runs_failed_has_a_failure_class", "failed", {"error_code": ""}),
         ("runs_failed_has_a_failure_class", "succeeded", {"failure_class": "source"}),
@@ -131,6 +132,16 @@ def test_one_scheduled_run_per_instant_but_any_number_of_retries() -> None:
         )
     with refused_by("runs_one_per_schedule_instant"):
         make_run(schedule.job, trigger="schedule", schedule=schedule)
+
+
+def test_a_schedule_accepts_no_new_root() -> None:
+    """2.6: a person does, and the retries of that run."""
+    schedule = make_schedule()
+    with refused_by("runs_new_root_is_accepted_by_hand"):
+        make_run(schedule.job, trigger="schedule", schedule=schedule, accept_new_root=True)
+    first = make_run(schedule.job, "failed", accept_new_root=True)
+    following: dict[str, Any] = {"origin_run": first, "root_run": first, "attempt": 2}
+    assert make_run(schedule.job, trigger="retry", accept_new_root=True, **following).accept_new_root
 
 
 def test_a_fence_is_given_once() -> None:

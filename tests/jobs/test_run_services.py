@@ -15,7 +15,7 @@ from jobs.errors import (
     RunNotFoundError,
     UpkeepActiveError,
 )
-from jobs.models import WorkerProcess
+from jobs.models import RunEvent, WorkerProcess
 from jobs.services import (
     WorkerInput,
     operation_request,
@@ -28,6 +28,7 @@ from jobs.services import (
 from jobs.states import RunKind
 from repositories.models import Repository
 from repositories.services import repository_freeze
+from syncova_project.access.models import AuditEntry
 from syncova_project.errors import SyncovaError
 from tests.jobs import bells
 from tests.jobs.builders import NOW, make_job, make_run, new_id
@@ -67,6 +68,34 @@ def test_a_request_that_cannot_be_says_why() -> None:
         run_request(job_id=unready.id, actor="alice", now=NOW)
     with pytest.raises(JobNotFoundError):
         run_request(job_id=new_id(), actor="alice", now=NOW)
+
+
+@pytest.mark.parametrize("accepted", [False, True])
+def test_a_confirmation_is_kept_with_who_gave_it(accepted: bool) -> None:
+    """2.6: in the row, its event and the audit trail."""
+    job = make_job()
+    run = run_request(job_id=job.id, actor="alice", now=NOW, accept_new_root=accepted)
+    run.refresh_from_db()
+    assert (run.accept_new_root, run.requested_by) == (accepted, "alice")
+    event = RunEvent.objects.get(run=run)
+    assert (event.actor, event.parameters.get("accept_new_root", False)) == ("alice", accepted)
+    entry = AuditEntry.objects.get(subject_id=str(run.id))
+    assert (entry.actor, entry.action) == ("alice", "run.request")
+    assert entry.details.get("accept_new_root", False) is accepted
+
+
+def test_a_waiting_retry_gives_way_to_a_confirmation() -> None:
+    """2.6: it would only meet again what is confirmed; an ordinary request finds it active."""
+    job = make_job()
+    failed = make_run(job, "failed")
+    retry = make_run(job, trigger="retry", origin_run=failed, root_run=failed, attempt=2)
+    with pytest.raises(JobActiveError):
+        run_request(job_id=job.id, actor="alice", now=NOW)
+    run = run_request(job_id=job.id, actor="alice", now=NOW, accept_new_root=True)
+    retry.refresh_from_db()
+    assert (retry.state, retry.cancelled_by, run.state) == ("cancelled", "alice", "queued")
+    with pytest.raises(JobActiveError):
+        run_request(job_id=job.id, actor="alice", now=NOW, accept_new_root=True)
 
 
 def test_a_frozen_repository_refuses_no_request() -> None:

@@ -47,6 +47,15 @@ def test_a_failure_is_retried_after_its_back_off_as_a_new_run() -> None:
     assert (new.job_id, new.priority, new.repository_id) == (ENDED.job_id, "high", ENDED.repository_id)
 
 
+@pytest.mark.parametrize("verdict", [FAILED, SHUT_DOWN])
+@pytest.mark.parametrize("accepted", [False, True])
+def test_what_was_confirmed_stays_so(verdict: Verdict, accepted: bool) -> None:
+    """2.6: retries and requeues are of the run that somebody confirmed."""
+    new = after(replace(ENDED, accept_new_root=accepted), verdict)
+    assert new is not None
+    assert new.accept_new_root is accepted
+
+
 def test_a_chain_keeps_its_root() -> None:
     second = replace(ENDED, id=uuid.UUID(int=9), root_run_id=ENDED.id, attempt=2)
     new = after(second, FAILED)

@@ -24,7 +24,7 @@ def figures(**changed: object) -> SourceFigures:
 def test_every_figure_of_a_success_arrives() -> None:
     """A4: the figures are returned; C9 tells them apart."""
     event = SourceFinished(source="k", status="succeeded", result=figures())
-    result = outcome.source_result(SOURCE, event)
+    result = outcome.source_result(SOURCE, event, "home")
     expected = {name: number for number, name in enumerate(Figures.__dataclass_fields__, start=1)}
     assert result.state is TaskState.SUCCEEDED
     assert {name: getattr(result.figures, name) for name in expected} == expected
@@ -32,7 +32,7 @@ def test_every_figure_of_a_success_arrives() -> None:
 
 
 def test_a_success_without_figures_is_a_failure() -> None:
-    result = outcome.source_result(SOURCE, SourceFinished(source="k", status="succeeded"))
+    result = outcome.source_result(SOURCE, SourceFinished(source="k", status="succeeded"), "home")
     assert result.state is TaskState.FAILED
     assert result.failure is not None
 
@@ -42,13 +42,14 @@ def test_an_unheard_of_failure_class_is_unknown() -> None:
     assert failure.failure_class is FailureClass.UNKNOWN
 
 
-def test_an_emptied_source_says_how_to_accept_that() -> None:
-    """E8: the next step of a job, which has no option for it."""
-    error = ErrorInfo(code="SOURCE_EMPTY", message="source /home is empty", hint="an option", failure_class="source")
+@pytest.mark.parametrize("code", ["SOURCE_EMPTY", "SOURCE_UNMOUNTED"])
+def test_what_can_be_accepted_says_how(code: str) -> None:
+    """E8, 2.6: the next step of a job, ready to be typed."""
+    error = ErrorInfo(code=code, message="source /home is empty", hint="an option", failure_class="source")
     event = SourceFinished(source="k", status="failed", error=error)
-    failure = outcome.source_result(SOURCE, event).failure
+    failure = outcome.source_result(SOURCE, event, "my job").failure
     assert failure is not None
-    assert failure.hint.endswith("--source home --path /home --accept-new-root")
+    assert failure.hint.endswith("confirm it once: ./syncova ctl job run 'my job' --accept-new-root")
 
 
 def test_only_skipped_objects_count_as_reasons() -> None:
