@@ -3,8 +3,9 @@
 Owns the way from a secret to an opened store. Everything on the medium is hostile until it authenticates.
 """
 
+import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import blake3
 
@@ -13,6 +14,7 @@ from repositories.engine.errors import (
     EngineError,
     IntegrityError,
     ObjectMissingError,
+    RepositoryError,
     RepositoryNotFoundError,
     UnsupportedFormatError,
     WrongKeyError,
@@ -22,7 +24,6 @@ from repositories.engine.format.inventories import InventoryRecord
 from repositories.engine.format.kinds import (
     ObjectKind,
     generation_group,
-    newest_generation,
     object_id_of,
     object_name,
 )
@@ -32,6 +33,7 @@ from repositories.engine.keys.keyring import Keyring, KeyringRecord, open_keyrin
 from repositories.engine.keys.recovery import parse_recovery_code
 from repositories.engine.keys.slots import Slot, SlotRole, parse_slot
 from repositories.engine.limits import MAX_SLOTS
+from repositories.engine.objects.decided import finish_decided, newest_keyring
 from repositories.engine.objects.pairs import list_names, read_either
 from repositories.engine.objects.store import ObjectStore
 from repositories.engine.storage.base import Storage
@@ -46,7 +48,9 @@ class OpenedRepository:
 
     store: ObjectStore
     config: Config
+    config_bytes: bytes
     slot: Slot
+    generation_key: bytes = field(repr=False)
     unknown_write_features: tuple[str, ...]
 
 
@@ -61,6 +65,9 @@ def unlock(storage: Storage, secret: bytes, randomness: Randomness) -> OpenedRep
             f"there is no repository at {storage.place or 'this location'}",
             hint="check the path and the mount; syncova-repo create makes one",
         )
+    # A rotation that died after it was decided is done. A medium that cannot be written to shows what it holds.
+    with contextlib.suppress(RepositoryError):
+        finish_decided(storage)
     opened: list[OpenedRepository] = []
     failure: EngineError | None = None
     for name in names:
@@ -80,7 +87,7 @@ def unlock(storage: Storage, secret: bytes, randomness: Randomness) -> OpenedRep
 def _unlock_config(storage: Storage, name: str, secret: bytes, randomness: Randomness) -> OpenedRepository:
     config_bytes, config = read_either(storage, ObjectKind.CONFIG, name, lambda data: (data, parse_config(data)))
     unknown_write_features(config.read_features, config.write_features)
-    generation = newest_generation([*list_names(storage, ObjectKind.KEYRING)])
+    generation = newest_keyring(storage)
     if not generation:
         raise IntegrityError(f"no keyring is left in {_within(storage, 'keyrings')}", hint=_FROM_A_COPY)
     slot, key = _open_slot(storage, config, generation, secret)
@@ -93,7 +100,7 @@ def _unlock_config(storage: Storage, name: str, secret: bytes, randomness: Rando
     if record.inventory_id is not None:
         inventory = _read_inventory(store, record.inventory_id, record.inventory_hash or b"")
         store = ObjectStore(storage, config.repository_id, keyring, randomness, inventory)
-    return OpenedRepository(store, config, slot, unknown)
+    return OpenedRepository(store, config, config_bytes, slot, key, unknown)
 
 
 def list_slots(storage: Storage, repository_id: bytes, generation: int) -> tuple[list[Slot], int]:
@@ -124,7 +131,7 @@ def _open_slot(storage: Storage, config: Config, generation: int, secret: bytes)
         where = _within(storage, f"slots/{generation_group(generation)}")
         state = f"all {damaged} key slots are damaged" if damaged else "no key slot is left"
         raise IntegrityError(f"{state} in {where}", hint=_FROM_A_COPY)
-    for slot, slot_secret in _attempts(slots, secret):
+    for slot, slot_secret in attempts(slots, secret):
         try:
             key = slot.open(slot_secret)
         except IntegrityError:
@@ -143,7 +150,7 @@ def _within(storage: Storage, name: str) -> str:
     return f"{storage.place}/{name}" if storage.place else name
 
 
-def _attempts(slots: list[Slot], secret: bytes) -> Iterator[tuple[Slot, bytes]]:
+def attempts(slots: list[Slot], secret: bytes) -> Iterator[tuple[Slot, bytes]]:
     """Yield slots to try: the recovery slots only for what has a recovery code's form, and then first.
 
     Cheap slots come before dear ones, so that a hostile slot cannot delay the true one.

@@ -11,9 +11,8 @@ from repositories.engine.codec.frames import decode_frame, encode_frame
 from repositories.engine.codec.sealing import derive_seal
 from repositories.engine.errors import IntegrityError
 from repositories.engine.format.headers import OBJECT_HEADER_LENGTH, SALT_LENGTH, ObjectHeader, parse_object_header
-from repositories.engine.format.kinds import ObjectKind, PartKind
+from repositories.engine.format.kinds import ObjectKind, PartKind, most_record
 from repositories.engine.ids import Randomness
-from repositories.engine.limits import MAX_RECORD, MAX_SEGMENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,5 +53,4 @@ def open_record(
         raise IntegrityError("an object lies under another object's name", hint="run check")
     seal = derive_seal(secret_of(header.epoch), header, repository_id)
     plain = seal.open(0, PartKind.RECORD, memoryview(data)[OBJECT_HEADER_LENGTH:], extra)
-    limit = MAX_SEGMENT if header.kind is ObjectKind.INDEX else MAX_RECORD
-    return decode_frame(plain, limit).payload
+    return decode_frame(plain, most_record(header.kind)).payload

@@ -14,6 +14,8 @@ class SessionPurpose(enum.IntEnum):
     WRITE = 1
     READ = 2
     PRUNE = 3
+    ROTATE = 4
+    KEYS = 5
 
 
 class LeaseRecord(Record, frozen=True):

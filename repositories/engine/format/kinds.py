@@ -31,6 +31,8 @@ class ObjectKind(enum.IntEnum):
     VERIFIED = 14
     DAMAGE = 15
     INVENTORY = 16
+    KEY_CHANGE = 17
+    INTENT = 18
 
 
 class PartKind(enum.IntEnum):
@@ -59,6 +61,8 @@ DIRECTORIES: dict[ObjectKind, str] = {
     ObjectKind.VERIFIED: "verified",
     ObjectKind.DAMAGE: "damage",
     ObjectKind.INVENTORY: "inventories",
+    ObjectKind.KEY_CHANGE: "keychanges",
+    ObjectKind.INTENT: "intents",
 }
 
 WRITTEN_TWICE = frozenset(
@@ -74,8 +78,8 @@ WRITTEN_TWICE = frozenset(
 )
 
 
-_CLEAR = frozenset({ObjectKind.CONFIG, ObjectKind.SLOT})
-_MOST_OF_RECORD = {ObjectKind.INDEX: MAX_SEGMENT}
+_CLEAR = frozenset({ObjectKind.CONFIG, ObjectKind.SLOT, ObjectKind.INTENT})
+_MOST_OF_RECORD = {ObjectKind.INDEX: MAX_SEGMENT, ObjectKind.INVENTORY: MAX_SEGMENT}
 
 
 def most_bytes(kind: ObjectKind) -> int:
@@ -84,8 +88,13 @@ def most_bytes(kind: ObjectKind) -> int:
         return MAX_PACK
     if kind in _CLEAR:
         return MAX_CLEAR_OBJECT
-    record = _MOST_OF_RECORD.get(kind, MAX_RECORD)
+    record = most_record(kind)
     return record + record // 8 + KIB  # padding adds at most an eighth
+
+
+def most_record(kind: ObjectKind) -> int:
+    """Return how many bytes the decoded record of a sealed object can have."""
+    return _MOST_OF_RECORD.get(kind, MAX_RECORD)
 
 
 def object_name(kind: ObjectKind, object_id: bytes, group: str = "") -> str:

@@ -91,10 +91,13 @@ class Keyring:
         return self.record.current_epoch
 
     def epoch_key(self, epoch: int) -> bytes:
-        """Return the key of an epoch. Raises IntegrityError for one that never was."""
+        """Return the key of an epoch. Raises IntegrityError for one that this keyring does not hold."""
         key = self._epochs.get(epoch)
         if key is None:
-            raise IntegrityError(f"an object belongs to key epoch {epoch}, which does not exist", hint="run check")
+            raise IntegrityError(
+                f"an object belongs to key epoch {epoch}, which this keyring does not hold",
+                hint="run it again if the keys were just rotated, else run check",
+            )
         return key
 
     def chunk_id(self, kind: ChunkKind, data: bytes | bytearray | memoryview) -> bytes:

@@ -22,6 +22,7 @@ from repositories.engine.objects.pairs import delete_all, list_names, put_all, r
 from repositories.engine.storage.base import Storage
 
 _T = TypeVar("_T")
+_UNTRUSTED = frozenset({ObjectKind.SESSION, ObjectKind.KEY_CHANGE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +136,9 @@ class ObjectStore:
     def _require_accepted(self, kind: ObjectKind, object_id: bytes, data: bytes) -> None:
         """Refuse what an older epoch's key sealed after the rotation, unless the inventory names these bytes.
 
-        Leases are no matter of trust: one of an older epoch only makes a prune wait.
+        Leases and announcements are no matter of trust: one of an older epoch only makes others wait.
         """
-        if kind is ObjectKind.SESSION or parse_object_header(data).epoch == self.keyring.current_epoch:
+        if kind in _UNTRUSTED or parse_object_header(data).epoch == self.keyring.current_epoch:
             return
         expected = self.inventory.get((kind, object_id), b"")
         if not hmac.compare_digest(expected, blake3.blake3(data).digest()):

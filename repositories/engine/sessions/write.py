@@ -10,19 +10,21 @@ from typing import Self
 
 from repositories.engine.clock import Clock
 from repositories.engine.codec.compression import level_of
-from repositories.engine.errors import CommitRefusedError, ObjectMissingError, RepositoryError
+from repositories.engine.errors import CommitRefusedError, IntegrityError, ObjectMissingError, RepositoryError
 from repositories.engine.format.collection import SessionPurpose
 from repositories.engine.format.commits import CheckpointRecord, ManifestRecord
-from repositories.engine.format.kinds import ObjectKind, newest_generation, object_name
+from repositories.engine.format.kinds import ObjectKind, object_name
 from repositories.engine.format.records import encode
 from repositories.engine.ids import ChunkKind
 from repositories.engine.index.catalogue import Catalogue, build_index, packs_of
 from repositories.engine.index.segments import SegmentRecord, plan_merge
 from repositories.engine.limits import MAX_BLOCK_DECODED, MAX_PAGE, MAX_ROOT
+from repositories.engine.objects.rotations import KeyWatch, Standing
 from repositories.engine.objects.store import ObjectStore
 from repositories.engine.packs.blocks import BlockStyle, PendingChunk
 from repositories.engine.packs.directory import CLASS_OF_KIND, PackClass, PackRecord
 from repositories.engine.packs.pipeline import BlockPipeline, PipelineSettings
+from repositories.engine.sessions.fences import MarksView
 from repositories.engine.sessions.gather import Gatherer
 from repositories.engine.sessions.leases import Lease
 from repositories.engine.sessions.options import WriteOptions
@@ -30,6 +32,7 @@ from repositories.engine.sessions.presence import absent_packs
 from repositories.engine.sessions.views import read_damage, read_marks, read_newest_sweep
 
 _COMMIT_TRIES = 3
+_NOT_COMMITTED = "nothing was committed"
 
 
 class WriteSession:
@@ -59,6 +62,7 @@ class WriteSession:
             self._lease.end()
             raise
         settings = PipelineSettings(style, options.workers, options.pack_target, options.in_flight)
+        self._keys = KeyWatch(store, clock)
         self._pipeline = BlockPipeline(store, settings, self._keep_pack)
         self._gatherers = {pack_class: Gatherer(store.randomness) for pack_class in PackClass}
         self._lock = threading.Lock()
@@ -139,6 +143,7 @@ class WriteSession:
         self._check_root(root)
         self.flush()
         if not breaks_off:
+            self._keys.require_quiet(_NOT_COMMITTED)
             self._follow_marks()
             self._merge_segments()
         record = CheckpointRecord(*self._commit_fields(root))
@@ -150,8 +155,9 @@ class WriteSession:
 
         Order: packs and index durable, marks listed again, confirm(), manifest, marks once more; with a newer mark the
         manifest is taken back and the same is done again, confirm() too. Whatever confirm raises passes through and
-        nothing is committed. Raises CommitRefusedError if a prune took something that is referred to. The session may
-        go on and commit further backups.
+        nothing is committed. While a key rotation is under way it waits, confirm() being called all the time. Raises
+        CommitRefusedError if a prune took something that is referred to, or the keys were rotated. The session may go
+        on and commit further backups.
         """
         self._check_root(root)
         self.flush()
@@ -164,6 +170,7 @@ class WriteSession:
                 if self._is_settled():
                     return manifest_id.hex()
                 self._store.remove(ObjectKind.MANIFEST, manifest_id)
+                self._keys.require_quiet(_NOT_COMMITTED, confirm)
         raise CommitRefusedError(
             "prunes or a key rotation passed by while this backup was being committed; nothing was committed",
             hint="run the backup again",
@@ -222,7 +229,7 @@ class WriteSession:
 
     def _follow_marks(self) -> None:
         """Take the newest fence. After a new mark, prove that all we refer to is there and not marked."""
-        marks = read_marks(self._store)
+        marks = self._read_marks()
         if marks.highest <= self.fence:
             return
         own = {pack.pack_id for pack in self._own_packs}
@@ -250,12 +257,18 @@ class WriteSession:
         """Tell whether the manifest just put will count: no mark, sweep or rotation has come since the fence was taken.
 
         A mark is enough to doubt: its prune may have listed the manifests before this one was put, and not have put its
-        sweep yet (tests/engine/sessions/test_fence_model.py).
+        sweep yet (tests/engine/sessions/test_fence_model.py). So is a rotation's announcement
+        (tests/engine/keychain/test_rotation_model.py).
         """
-        return read_marks(self._store).highest <= self.fence and not self._rotated()
+        return self._read_marks().highest <= self.fence and self._keys.look() is Standing.QUIET
 
-    def _rotated(self) -> bool:
-        return newest_generation(self._store.names(ObjectKind.KEYRING)) > self._store.keyring.generation
+    def _read_marks(self) -> MarksView:
+        try:
+            return read_marks(self._store)
+        except IntegrityError:
+            # A mark under a newer key than ours tells of a rotation, not of damage.
+            self._keys.require_quiet(_NOT_COMMITTED)
+            raise
 
     def _commit_fields(self, root: bytes) -> tuple[int, int, int, bytes, bytes]:
         keyring = self._store.keyring

@@ -1,0 +1,31 @@
+"""Changing the keys of an opened repository: passwords, recovery codes, rotation."""
+
+from repositories.engine.keychain.keychain import Keychain, open_keychain
+from repositories.engine.keychain.passwords import (
+    KeyFacts,
+    add_password,
+    add_recovery_code,
+    change_password,
+    find_key,
+    list_keys,
+    remove_key,
+    remove_recovery_codes,
+)
+from repositories.engine.keychain.rotation import RotationPlan, RotationResult, plan_rotation, rotate
+
+__all__ = [
+    "KeyFacts",
+    "Keychain",
+    "RotationPlan",
+    "RotationResult",
+    "add_password",
+    "add_recovery_code",
+    "change_password",
+    "find_key",
+    "list_keys",
+    "open_keychain",
+    "plan_rotation",
+    "remove_key",
+    "remove_recovery_codes",
+    "rotate",
+]
