@@ -119,8 +119,8 @@ def _shortfall(shortfall: dict[str, Any]) -> str:
         line = f"{_ATTRIBUTES.get(kind, kind)} of {show_count(count, 'object')} could not be set"
     if shortfall["mount_point"]:
         line += f" on {shortfall['mount_point']} ({shortfall['file_system']})"
-    first = shortfall["first"]["path"]
-    return f"{line}: {shortfall['reason']}; " + (f"it is {first}" if count == 1 else f"the first is {first}")
+    example = shortfall["example"]["path"]
+    return f"{line}: {shortfall['reason']}; " + (f"it is {example}" if count == 1 else f"one is {example}")
 
 
 def _print_collisions(terminal: Terminal, result: dict[str, Any]) -> None:

@@ -93,7 +93,7 @@ def _shortfall_fields(shortfall: Shortfall) -> dict[str, Any]:
         **{name.replace("path", "mount_point"): value for name, value in where.items()},
         "file_system": show_text(shortfall.file_system.type),
         "reason": show_text(shortfall.reason),
-        "first": _object_fields(shortfall.first),
+        "example": _object_fields(shortfall.example),
     }
 
 

@@ -167,8 +167,11 @@ class ObjectMaker:
         return True
 
     def _may_be_linked_over(self, directory: int, path: bytes, entry: Entry, status: os.stat_result) -> bool:
-        replaces = self._policy.judge(directory, entry, status) is Verdict.REPLACE
-        return replaces and self._room.possible(directory, path, status)
+        verdict = self._policy.judge(directory, entry, status)
+        if verdict is Verdict.IDENTICAL:
+            apart = OSError(errno.EEXIST, "it is there already, as an object of its own")
+            self._tally.warn(AttributeClass.HARD_LINK, apart, directory, path)
+        return verdict is Verdict.REPLACE and self._room.possible(directory, path, status)
 
 
 def _fresh(entry: Entry, *, inherits: bool) -> Fresh:

@@ -50,13 +50,13 @@ def refused_as(entry: Entry, error: OSError) -> Refused | None:
 
 @dataclass(frozen=True, slots=True)
 class Shortfall:
-    """`count` objects on one file system lack `kind`, or are not there for it. `reason` and `first` are the first's."""
+    """`count` objects on one file system lack `kind`, or are not there for it; why, and one of them."""
 
     kind: str
     file_system: FileSystem
     count: int
     reason: str
-    first: bytes
+    example: bytes
 
 
 class Shortfalls:
