@@ -38,6 +38,16 @@ def mount_tmpfs(point: Path) -> None:
     _mount(b"none", point, b"tmpfs", 0)
 
 
+def mount_proc(point: Path) -> None:
+    _mount(b"none", point, b"proc", 0)
+
+
+def mount_overlay(lower: Path, upper: Path, point: Path) -> bool:
+    """Mount two directories as one, read-only; False where this kernel cannot."""
+    layers = b"lowerdir=" + os.fsencode(upper) + b":" + os.fsencode(lower)
+    return LIBC.mount(b"none", os.fsencode(point), b"overlay", 0, layers) == 0
+
+
 def bind(directory: Path, point: Path) -> None:
     _mount(os.fsencode(directory), point, None, _BIND)
 

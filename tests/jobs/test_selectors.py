@@ -122,6 +122,16 @@ def test_why_a_run_ended(fields: dict[str, Any], sentence: str) -> None:
     assert sentences.reason_sentence(make_run(**fields)) == sentence
 
 
+@pytest.mark.parametrize("reason", ["SOURCE_EMPTY", "SOURCE_UNMOUNTED", "unmounted", "leftovers"])
+def test_what_may_be_meant_comes_with_the_next_step(reason: str) -> None:
+    """2.6: the command that confirms it, as a shell takes it."""
+    job = make_job(name="my job")
+    told = {"reason_code": "objects_skipped", "reason_parameters": {"skipped": 1, "reasons": {reason: 1}}}
+    sentence = sentences.reason_sentence(make_run(job, "partial_failure", skipped=1, **told))
+    assert sentence.startswith("1 object skipped: ")
+    assert sentence.endswith("confirm once that it is meant: ./syncova ctl job run 'my job' --accept-new-root")
+
+
 def test_every_kind_that_skips_has_words() -> None:
     """A11: "because of" is told in words, not in codes."""
     skipping = {str(kind) for kind, severity in SEVERITIES.items() if severity is not Severity.NOTE}

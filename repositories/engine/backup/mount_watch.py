@@ -14,6 +14,7 @@ from repositories.engine.backup.problem_log import ProblemLog
 from repositories.engine.manifest.entries import FLAG_MOUNT_POINT, FLAG_UNMOUNTED
 from repositories.engine.manifest.problems import ProblemKind
 from repositories.engine.source.descent import DIRECTORY_FLAGS
+from repositories.engine.source.filesystems import PSEUDO_TYPES
 from repositories.engine.source.mounts import Mount, mount_at, mount_id
 from repositories.engine.source.walker import Directory
 
@@ -23,7 +24,6 @@ Parent = Callable[[bytes], Found | None]
 
 # Containers mount and unmount these all the time; the directories that they are made of lie elsewhere.
 _PASSING = frozenset({"overlay"})
-_AUTOMOUNTER = "autofs"
 _IN_LAST = "the file system that was mounted here in the last backup is not"
 _MEANWHILE = "its file system was unmounted while the source was read"
 
@@ -56,11 +56,12 @@ class MountWatch:
         entered, listed = directory.is_to_be_entered(name), name in directory.mounts
         if mount is not None and entered:
             return 0 if mount.type in _PASSING or _is_bare(directory, name) else FLAG_MOUNT_POINT
-        # Where a rule of the source leaves something out, nothing is missing; an automounter's empty place is no rule.
-        ruled = self._one_file_system or mount is None or mount.type != _AUTOMOUNTER
-        if (not entered and ruled) or (same and mount is None) or not (known or listed):
-            return 0
-        return self._missing(directory, name, entered=entered, listed=listed)
+        if entered:
+            is_missing = (known or listed) and not same
+        else:
+            # A rule of the source leaves it out, or what the kernel makes up lies there: an automounter, say.
+            is_missing = known and not self._one_file_system and mount is not None and mount.type in PSEUDO_TYPES
+        return self._missing(directory, name, entered=entered, listed=listed) if is_missing else 0
 
     def _missing(self, directory: Directory, name: bytes, *, entered: bool, listed: bool) -> int:
         kind, detail = ProblemKind.UNMOUNTED, _IN_LAST

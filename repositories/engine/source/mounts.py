@@ -16,7 +16,8 @@ _MOUNTINFO = "/proc/self/mountinfo"
 _LINE = re.compile(rb"(\d+) \d+ \d+:\d+ \S+ (\S+) .* - (\S+) ", re.ASCII)
 _ESCAPED = re.compile(rb"\\([0-7]{3})")
 _ID = re.compile(rb"^mnt_id:\s*(\d+)$", re.MULTILINE | re.ASCII)
-_LOOK_FLAGS = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+# Only Linux has O_PATH, and only Linux tells the ids of mounts.
+_LOOK_FLAGS = getattr(os, "O_PATH", 0) | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,16 @@ from repositories.engine.source.walker import list_names
 from tests.engine.backup.disturbances import disturbed, make_tree
 from tests.engine.backup.interruptions import SIZE, broken_off, build_files
 from tests.engine.backup.test_dry_run import assert_foretold, foretell
-from tests.engine.mounts import bind, make_image, mount_image, mount_tmpfs, unmount, with_mounts
+from tests.engine.mounts import (
+    bind,
+    make_image,
+    mount_image,
+    mount_overlay,
+    mount_proc,
+    mount_tmpfs,
+    unmount,
+    with_mounts,
+)
 from tests.engine.repositories import back_up_tree, entry_of, make_repository
 from tests.engine.trees import IS_ROOT
 
@@ -194,6 +203,46 @@ def test_what_is_no_loss_is_not_told(source: Path) -> None:
         assert (result.skipped, result.warnings) == (0, 0)
 
     with_mounts(run)
+
+
+def test_what_the_kernel_makes_up_takes_no_place(source: Path) -> None:
+    """It is no loss by itself, and no reason to leave out unsaid what was there before: an automounter that waits."""
+
+    def run() -> None:
+        repository = make_repository()
+        mount_proc(source / "disk")
+        result = back_up_tree(repository, source)
+        assert (result.skipped, flags(repository)) == (0, 0)
+        unmount(source / "disk")
+        mount_tmpfs(source / "disk")
+        (source / "disk" / "file").write_bytes(b"x")
+        back_up_tree(repository, source)
+        unmount(source / "disk")
+        mount_proc(source / "disk")
+        assert told(back_up_tree(repository, source)) == [MISSING]
+        assert told(back_up_tree(repository, source)) == [MISSING]
+
+    with_mounts(run)
+
+
+def test_what_containers_mount_is_not_remembered(source: Path) -> None:
+    """They come and go; the directories that they show are others."""
+    for name in ("lower", "upper"):
+        (source / name).mkdir()
+        (source / name / name).write_bytes(b"x")
+
+    def run() -> bool:
+        repository = make_repository()
+        if not mount_overlay(source / "lower", source / "upper", source / "disk"):
+            return False
+        assert back_up_tree(repository, source).files == 8
+        assert flags(repository) == 0
+        unmount(source / "disk")
+        assert back_up_tree(repository, source).skipped == 0
+        return True
+
+    if not with_mounts(run):
+        pytest.skip("no overlay here")
 
 
 def test_one_file_system_misses_no_other(source: Path) -> None:

@@ -6,15 +6,22 @@ from pathlib import Path
 import pytest
 
 from repositories.engine.backup import BackupResult
-from repositories.engine.errors import SourceError, SourceMissingError, SourceUnmountedError
+from repositories.engine.errors import (
+    SourceEmptyError,
+    SourceError,
+    SourceMissingError,
+    SourceUnmountedError,
+    SourceVanishedError,
+)
 from repositories.engine.ids import short_id
 from repositories.engine.manifest.backups import list_backups
-from tests.engine.backup.disturbances import make_tree
+from tests.engine.backup.disturbances import disturbed, make_tree
 from tests.engine.backup.interruptions import SIZE, broken_off, build_files, held
 from tests.engine.backup.test_dry_run import foretell
 from tests.engine.mounts import bind, make_image, mount_image, mount_tmpfs, unmount, with_mounts
 from tests.engine.repositories import back_up_tree, make_repository
 from tests.engine.trees import IS_ROOT
+from tests.engine.users import as_ordinary_user, let_others_through
 
 pytestmark = pytest.mark.skipif(not IS_ROOT, reason="only root may mount")
 
@@ -66,6 +73,78 @@ def test_a_source_that_is_not_mounted_is_refused(
         assert back_up_tree(repository, source).files == leftovers
 
     with_mounts(run)
+
+
+@pytest.mark.parametrize("had_parent", [False, True])
+def test_it_is_unmounted_while_it_is_read(had_parent: bool, mounting: Mounting, tmp_path: Path) -> None:
+    """All of it could still be read; what the path leads to is something else, and nobody can accept that."""
+    point = make_tree(tmp_path / "mount")
+
+    def run() -> None:
+        repository = make_repository()
+        mounting(point)
+        (point / "file").write_bytes(b"x")
+        if had_parent:
+            back_up_tree(repository, point)
+            (point / "file").write_bytes(b"changed")
+        with pytest.raises(SourceVanishedError, match="was replaced while it was read"):
+            disturbed(repository, point, unmount, accept_new_root=True)
+        assert len(list_backups(repository)) == had_parent
+        if had_parent:
+            with pytest.raises(SourceUnmountedError):
+                back_up_tree(repository, point)
+
+    with_mounts(run)
+
+
+def test_an_ordinary_user_is_refused_as_well(tmp_path: Path) -> None:
+    """2.14: mountinfo and the ids of mounts are for everybody."""
+    point = tmp_path / "mount"
+    point.mkdir()
+    (point / "left").write_bytes(b"left")
+    let_others_through(tmp_path)
+
+    def run() -> str:
+        repository = make_repository()
+        mount_tmpfs(point)
+        make_tree(point / "tree")
+        point.chmod(0o755)
+        back_up_tree(repository, point)
+        unmount(point)
+
+        def refused() -> str:
+            with pytest.raises(SourceUnmountedError) as caught:
+                back_up_tree(repository, point)
+            return caught.value.message
+
+        return as_ordinary_user(refused)
+
+    assert f"it was tmpfs mounted at {point} and the source held 6 entries" in with_mounts(run)
+
+
+def test_an_older_backup_tells_nothing_of_its_file_system(tmp_path: Path) -> None:
+    """There is nothing to compare with; emptiness is seen all the same."""
+    point = tmp_path / "mount"
+    point.mkdir()
+    (point / "left").write_bytes(b"left")
+
+    def run() -> int:
+        repository = make_repository()
+        mount_tmpfs(point)
+        make_tree(point / "tree")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("repositories.engine.backup.root_guard.mount_of", lambda _: None)
+            back_up_tree(repository, point)
+        source = list_backups(repository)[-1].root.source
+        assert (source.mount_point, source.file_system) == (None, None)
+        unmount(point)
+        assert back_up_tree(repository, point).files == 1
+        (point / "left").unlink()
+        with pytest.raises(SourceEmptyError):
+            back_up_tree(repository, point)
+        return len(list_backups(repository))
+
+    assert with_mounts(run) == 2
 
 
 def test_it_is_backed_up_again_when_it_is_mounted_again(tmp_path: Path) -> None:
