@@ -1,57 +1,90 @@
 """`syncova-repo check`: whether everything that the backups need is there and unharmed."""
 
+import re
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from typer import Option
 
 from repositories.cli.arguments import LOCATION_RULE, LongLocationOptions, expect
+from repositories.cli.durations import parse_duration
 from repositories.console.engine_run import run_engine
+from repositories.console.failures import CommandError
 from repositories.console.progress_view import choose_view
 from repositories.console.repository_access import access, split_location
 from repositories.console.terminal import Terminal, terminal_of
-from repositories.engine.display import show_bytes, show_count
+from repositories.engine.display import show_bytes, show_count, show_text
 from repositories.engine.process.requests import CheckOrder, Request
 from syncova_project import clock
 
 NAME = "check"
-HELP = f"Check a repository. With --read-data every byte is read. Damage ends with exit code 13. {LOCATION_RULE}"
-EXAMPLES = ("check /mnt/backups/home", "check -r /mnt/backups/home --read-data --progress json")
+HELP = (
+    "Check a repository. With --read-data every byte is read, with --read-data=10% a part: what was read longest ago. "
+    f"Results are remembered. Damage ends with exit code 13. {LOCATION_RULE}"
+)
+EXAMPLES = (
+    "check /mnt/backups/home",
+    "check -r /mnt/backups/home --read-data --progress json",
+    "check -r /mnt/backups/home --read-data=10% --max-duration 30m",
+)
+_PERCENT = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,6})?) ?%", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(LongLocationOptions):
     """What `check` takes."""
 
-    read_data: Annotated[bool, Option("--read-data", help="Read and verify all data, not structure only.")] = False
+    read_data: Annotated[
+        bool, Option("--read-data", help="Read and verify data, not structure only; =10% for a part of it.")
+    ] = False
+    read_data_subset: Annotated[
+        str | None,
+        Option("--read-data-subset", metavar="N%", help="Read this part of all data, the longest unread first."),
+    ] = None
+    max_duration: Annotated[
+        str | None, Option("--max-duration", metavar="TIME", help="Begin to read no more data after this: 30m, 2h.")
+    ] = None
 
 
 def run(options: Options) -> int:
     """Check in an engine child and print what was found."""
     terminal = terminal_of(options)
+    order = _order(options)
     location, rest = split_location(options.words, options)
     expect(rest, ())
     view = choose_view(options.progress, terminal, clock.monotonic)
-    request = Request(
-        operation="check",
-        repository=access(location, options, terminal),
-        check=CheckOrder(read_data=options.read_data),
-    )
+    request = Request(operation="check", repository=access(location, options, terminal), check=order)
     report = run_engine(request, view, terminal).result
-    _print(terminal, report)
+    print_report(terminal, report)
     terminal.document(report)
     return int(report["exit_code"])
 
 
-def _print(terminal: Terminal, report: dict[str, Any]) -> None:
+def _order(options: Options) -> CheckOrder:
+    subset = options.read_data_subset
+    if options.max_duration is not None and not (options.read_data or subset):
+        raise CommandError("--max-duration bounds the reading of data", hint="add --read-data")
+    return CheckOrder(
+        read_data=options.read_data or subset is not None,
+        read_percent=100.0 if subset is None else _percent(subset),
+        max_seconds=None if options.max_duration is None else parse_duration(options.max_duration),
+    )
+
+
+def _percent(text: str) -> float:
+    match = _PERCENT.fullmatch(text.strip())
+    if match is None or not 0 < float(match[1]) <= 100:
+        raise CommandError(f"{show_text(text)} is no part of the data", hint="write it as 10%: above 0%, up to 100%")
+    return float(match[1])
+
+
+def print_report(terminal: Terminal, report: dict[str, Any]) -> None:
+    """Print what a check found, for people."""
     for problem in report["problems"]:
         terminal.line(f"{problem['kind']}: {problem['object']}: {problem['message']}")
     if report["problem_count"] > len(report["problems"]):
         terminal.line(f"and {report['problem_count'] - len(report['problems']):,} more")
-    for hurt in report["hurt_backups"]:
-        terminal.line(f"backup {hurt['short_id']} of {hurt['source']} lacks {show_count(hurt['count'], 'object')}:")
-        for path in hurt["paths"]:
-            terminal.line(f"  {path}")
+    print_hurt(terminal, report["hurt_backups"])
     verdict = "no problems found" if report["ok"] else f"{show_count(report['problem_count'], 'problem')} found"
     depth = (
         f"{show_bytes(report['bytes_read'])} read" if report["read_data"] else "structure only (--read-data for all)"
@@ -59,11 +92,46 @@ def _print(terminal: Terminal, report: dict[str, Any]) -> None:
     terminal.line(
         f"{verdict} in {show_count(report['backups'], 'backup')} and {show_count(report['packs'], 'pack')}; {depth}"
     )
+    _print_proof(terminal, report)
+    _print_notes(terminal, report)
+
+
+def print_hurt(terminal: Terminal, backups: list[dict[str, Any]]) -> None:
+    """Print the backups that lack something, each with its first paths."""
+    for hurt in backups:
+        terminal.line(f"backup {hurt['short_id']} of {hurt['source']} lacks {show_count(hurt['count'], 'object')}:")
+        for path in hurt["paths"]:
+            terminal.line(f"  {path}")
+
+
+def _print_proof(terminal: Terminal, report: dict[str, Any]) -> None:
+    proof = report["proof"]
+    if report["read_data"] and proof["unread_packs"]:
+        why = " (the time was over)" if report["stopped"] else ""
+        left = f"{show_count(proof['unread_packs'], 'pack')} ({show_bytes(proof['unread_bytes'])})"
+        terminal.line(f"not read now: {left}{why}")
+    if proof["never_verified_packs"] and (report["read_data"] or proof["verified_packs"]):
+        never = f"{show_count(proof['never_verified_packs'], 'pack')} ({show_bytes(proof['never_verified_bytes'])})"
+        terminal.line(f"never read yet: {never}")
+    if proof["verified_packs"]:
+        share = 100 * proof["verified_bytes"] / max(proof["bytes"], 1)
+        good = f"{show_bytes(proof['verified_bytes'])} of {show_bytes(proof['bytes'])} ({int(share * 10) / 10:g}%)"
+        terminal.line(f"proven good: {good}, the oldest part of it read at {proof['oldest_verified_at']}")
+
+
+def _print_notes(terminal: Terminal, report: dict[str, Any]) -> None:
     if report["unused_packs"]:
         held = f"{show_count(report['unused_packs'], 'pack')} ({show_bytes(report['unused_bytes'])})"
         terminal.line(f"{held} hold nothing of any backup: broken off, not finished, or their manifests are gone")
     if report["replaced_packs"]:
         held = show_count(report["replaced_packs"], "damaged pack")
         terminal.note(f"{held} not counted: other packs hold all of the content")
+    if report["healed_packs"]:
+        terminal.note(f"{show_count(report['healed_packs'], 'pack')} known as damaged can be read again")
+    if report["read_twice"]:
+        packs = show_count(report["read_twice"], "pack")
+        terminal.note(f"{packs} could be read at the second try only: look at cables, memory and network")
+    if report["reserve"] != "present":
+        terminal.note(f"the reserve is {report['reserve']}: a full medium could not be cleaned; repair puts it back")
     if report["hint"]:
         terminal.note(f"Next: {report['hint']}")

@@ -14,11 +14,22 @@ from typer.core import TyperCommand
 
 from repositories.console.options import OutputOptions
 
+SUBSET = "-subset"
 Options = TypeVar("Options", bound=OutputOptions)
 
 
 class PlainCommand(TyperCommand):
-    """A command whose usage line shows its arguments as their metavar writes them."""
+    """A command whose usage line shows its arguments as their metavar writes them.
+
+    A flag may be given a value with = where the command has an option for it: `--read-data=10%` is
+    `--read-data-subset=10%`. The library would else take the next argument for the value.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the words of a command line."""
+        known = {name for param in self.params for name in param.opts}
+        own = args.index("--") if "--" in args else len(args)
+        return super().parse_args(ctx, [*(_with_value(word, known) for word in args[:own]), *args[own:]])
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the parts of the usage line behind the command's name."""
@@ -42,6 +53,12 @@ def command(options: type[Options], function: Callable[[Options], int]) -> Calla
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return call
+
+
+def _with_value(word: str, known: set[str]) -> str:
+    flag, equals, value = word.partition("=")
+    subset = f"{flag}{SUBSET}"
+    return f"{subset}={value}" if equals and flag.startswith("--") and subset in known else word
 
 
 def _own_first(options: type[Options]) -> list["dataclasses.Field[Any]"]:

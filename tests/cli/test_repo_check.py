@@ -74,3 +74,39 @@ def test_a_damaged_copy_is_found_and_harms_nothing(programs: Programs, tree: Pat
 
 def packs(programs: Programs) -> list[Path]:
     return [path for path in (programs.repository / "packs").rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize(
+    "words", [("--read-data=100%",), ("--read-data-subset", "100%"), ("--read-data-subset=100 %",)]
+)
+def test_a_part_of_the_data(programs: Programs, tree: Path, words: tuple[str, ...]) -> None:
+    programs.back_up(tree)
+    proof = programs.repo("check", *words, programs.repository, "--json").json["proof"]
+    assert (proof["unread_packs"], proof["verified_packs"]) == (0, proof["packs"])
+    shown = programs.repo("check", programs.repository)
+    assert "(100%), the oldest part of it read at 20" in shown.out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--read-data=0%",),
+        ("--read-data=101%",),
+        ("--read-data=10",),
+        ("--max-duration", "30m"),
+        ("--read-data", "--max-duration", "30"),
+        ("--read-data", "--max-duration", "0m"),
+    ],
+)
+def test_parts_and_times_that_make_no_sense(programs: Programs, words: tuple[str, ...]) -> None:
+    ended = programs.repo("check", programs.repository, *words)
+    assert ended.code == exits.USAGE
+    ended.assert_harmless()
+
+
+def test_what_was_not_read_is_told(programs: Programs, tree: Path) -> None:
+    programs.back_up(tree)
+    shown = programs.repo("check", programs.repository, "--read-data=0.001%", "--max-duration", "1h30m")
+    assert shown.code == exits.DONE
+    assert "not read now: 1 pack" in shown.out
+    assert "never read yet: 1 pack" in shown.out

@@ -3,7 +3,7 @@
 Owns the checks and their report. Writes nothing but the memory of what was found.
 """
 
-from repositories.engine.check.report import CheckProblem, CheckReport, CheckRequest, HurtBackup
+from repositories.engine.check.report import CheckProblem, CheckReport, CheckRequest, HurtBackup, Proof
 from repositories.engine.check.run import check
 
-__all__ = ["CheckProblem", "CheckReport", "CheckRequest", "HurtBackup", "check"]
+__all__ = ["CheckProblem", "CheckReport", "CheckRequest", "HurtBackup", "Proof", "check"]

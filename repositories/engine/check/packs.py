@@ -7,15 +7,21 @@ read again.
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import blake3
 
 from repositories.engine.check.report import Beat, Findings
-from repositories.engine.errors import EngineError, IntegrityError, ObjectMissingError, UnsupportedFormatError
-from repositories.engine.format.kinds import ObjectKind, object_name
+from repositories.engine.errors import (
+    EngineError,
+    IntegrityError,
+    ObjectMissingError,
+    RepositoryError,
+    UnsupportedFormatError,
+)
+from repositories.engine.format.kinds import DIRECTORIES, ObjectKind, object_name
 from repositories.engine.packs.blocks import open_block, verify_chunks
-from repositories.engine.packs.directory import PackRecord
+from repositories.engine.packs.directory import HASH_UNKNOWN, PackRecord
 from repositories.engine.packs.reader import parse_pack_header
 from repositories.engine.packs.table import table_ids
 from repositories.engine.repository import Repository
@@ -27,12 +33,17 @@ _MISSING = "it is missing"
 
 @dataclass(frozen=True, slots=True)
 class PackResult:
-    """What reading one pack gave. `bad` chunks cannot be read from it; None in `failure` = all is good."""
+    """What reading one pack gave. `bad` chunks cannot be read from it; None in `failure` = all is good.
+
+    `read`: it was read now. `twice`: the first reading failed, the second did not.
+    """
 
     pack: PackRecord
     chunks: int
     bad: tuple[bytes, ...]
     failure: str | None
+    read: bool = True
+    twice: bool = False
 
 
 def check_sizes(repository: Repository, packs: Iterable[PackRecord]) -> list[PackResult]:
@@ -44,7 +55,7 @@ def check_sizes(repository: Repository, packs: Iterable[PackRecord]) -> list[Pac
         if size == pack.length:
             continue
         failure = _MISSING if size is None else f"it has {size} bytes; the index says {pack.length}"
-        wrong.append(PackResult(pack, 0, tuple(ids_of(pack)), failure))
+        wrong.append(PackResult(pack, 0, tuple(ids_of(pack)), failure, read=False))
     return wrong
 
 
@@ -97,8 +108,12 @@ def read_packs(repository: Repository, packs: Iterable[PackRecord], beat: Beat) 
 
 
 def _read_pack(repository: Repository, pack: PackRecord) -> PackResult:
+    """Read a pack, and again if anything is wrong: damage in transport must not be taken for damage that is stored."""
     result = _read_once(repository, pack)
-    return result if result.failure is None else _read_once(repository, pack)
+    if result.failure is None:
+        return result
+    again = _read_once(repository, pack)
+    return replace(again, twice=again.failure is None)
 
 
 def _read_once(repository: Repository, pack: PackRecord) -> PackResult:
@@ -107,10 +122,37 @@ def _read_once(repository: Repository, pack: PackRecord) -> PackResult:
         data = repository.storage.get(object_name(ObjectKind.PACK, pack.pack_id), 0, pack.length + 1)
     except ObjectMissingError:
         return PackResult(pack, 0, tuple(ids), _MISSING)
+    except RepositoryError as error:
+        # A sector that cannot be read is damage; a medium that is away is none.
+        _require_medium(repository, error)
+        return PackResult(pack, 0, tuple(ids), f"it cannot be read: {error.message}")
     bad, failure = _bad_chunks(repository, pack, data)
-    if failure is None and (len(data) != pack.length or blake3.blake3(data).digest() != pack.content_hash):
+    if failure is None and not _is_as_written(repository, pack, data):
         failure = "its bytes are not those that were written; all chunks can be read"
     return PackResult(pack, len(ids) - len(bad), tuple(bad), failure)
+
+
+def _is_as_written(repository: Repository, pack: PackRecord, data: bytes) -> bool:
+    if len(data) != pack.length:
+        return False
+    if pack.content_hash != HASH_UNKNOWN:
+        return blake3.blake3(data).digest() == pack.content_hash
+    try:
+        header, directory = repository.pack_reader.read_directory(pack.pack_id)
+    except (IntegrityError, ObjectMissingError, UnsupportedFormatError):
+        return False
+    return (header, directory.blocks) == (pack.header, pack.blocks)
+
+
+def _require_medium(repository: Repository, error: RepositoryError) -> None:
+    """Raise `error` if nothing else can be read either."""
+    try:
+        next(iter(repository.storage.list(DIRECTORIES[ObjectKind.CONFIG] + "/")), None)
+        repository.storage.size(object_name(ObjectKind.CONFIG, repository.config.repository_id))
+    except ObjectMissingError:
+        return
+    except RepositoryError:
+        raise error from None
 
 
 def ids_of(pack: PackRecord) -> list[bytes]:

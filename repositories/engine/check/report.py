@@ -15,9 +15,37 @@ PROBLEMS_LISTED: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class CheckRequest:
-    """`read_data`: read, decrypt, decode and re-hash every block too; else structure alone."""
+    """`read_data`: read, decrypt, decode and re-hash blocks too; else structure alone, and what is known as damaged.
+
+    `read_percent` of all stored bytes are read, those first that nobody read or that were read longest ago. No pack is
+    begun when `max_seconds` are over since the check began. What was read is recorded every `record_seconds` at first,
+    then more rarely, and at the end.
+    """
 
     read_data: bool = False
+    read_percent: float = 100.0
+    max_seconds: float | None = None
+    record_seconds: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """How much of the repository is proven: packs of the index and their bytes; times are integer ns.
+
+    `read` in this check; `unread` the others; `never` neither in this nor, as far as is remembered, in an earlier one;
+    `good` read whole in this or an earlier check, there, and not known to be damaged: the longest ago at `oldest_ns`.
+    """
+
+    packs: int = 0
+    bytes: int = 0
+    read_packs: int = 0
+    unread_packs: int = 0
+    unread_bytes: int = 0
+    never_packs: int = 0
+    never_bytes: int = 0
+    good_packs: int = 0
+    good_bytes: int = 0
+    oldest_ns: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +78,10 @@ class CheckReport:
 
     `remembered`: results were written into the repository, so that damaged chunks are stored again by the next
     backup that still has them.
+
+    `healed_packs` were known as damaged and read whole now. `read_twice` packs failed at first and were whole at the
+    second reading: the transport is to blame. `reserve` is `present`, `missing` or `short`, which is no problem, but
+    a prune on a full medium needs it. `stopped`: the time was over before all was read that should be.
     """
 
     backups: int
@@ -64,6 +96,11 @@ class CheckReport:
     remembered: bool
     unused_packs: int = 0
     unused_bytes: int = 0
+    proof: Proof = field(default_factory=Proof)
+    healed_packs: int = 0
+    read_twice: int = 0
+    reserve: str = "present"
+    stopped: bool = False
     problems: list[CheckProblem] = field(default_factory=list)
     hurt: list[HurtBackup] = field(default_factory=list)
 

@@ -3,10 +3,11 @@
 Owns the order: small objects, packs, content if asked for, then what all that means for the backups.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from repositories.engine.backup.options import Hooks
 from repositories.engine.check.copies import Suspects, check_copies, confirm_suspects
+from repositories.engine.check.ledger import Ledger, prove, read_ledger, reading_order, standing_damage
 from repositories.engine.check.links import check_links
 from repositories.engine.check.packs import (
     PackResult,
@@ -18,8 +19,9 @@ from repositories.engine.check.packs import (
     unused,
 )
 from repositories.engine.check.references import ReferenceCheck
-from repositories.engine.check.remembering import remember
+from repositories.engine.check.remembering import Memory
 from repositories.engine.check.report import CheckReport, CheckRequest, Findings, HurtBackup
+from repositories.engine.check.reserve import state_of_reserve
 from repositories.engine.display import show_text
 from repositories.engine.errors import IntegrityError, OperationCancelledError
 from repositories.engine.format.kinds import ObjectKind, object_name
@@ -35,10 +37,12 @@ Packs = Mapping[bytes, PackRecord]
 
 
 class _Pulse:
-    """Cancel and progress, asked several times a second."""
+    """Cancel and progress, asked several times a second; and the time after which nothing more is read."""
 
-    def __init__(self, hooks: Hooks) -> None:
+    def __init__(self, hooks: Hooks, until: float | None) -> None:
         self._hooks = hooks
+        self._until = until
+        self.stopped = False
         self._next = 0.0
         self.phase = "checking"
         self.packs = 0
@@ -53,18 +57,28 @@ class _Pulse:
             raise OperationCancelledError("the check was cancelled", hint="run it again")
         self._hooks.report(Progress(self.phase, self.packs, self.bytes_read, 0, b""))
 
+    def in_time(self, packs: Iterable[PackRecord]) -> Iterator[PackRecord]:
+        """Yield packs until the time is over."""
+        for pack in packs:
+            if self._until is not None and self._hooks.clock.monotonic() >= self._until:
+                self.stopped = True
+                return
+            yield pack
+
 
 def check(repository: Repository, request: CheckRequest, hooks: Hooks) -> CheckReport:
     """Check a repository; return what is wrong with it. Whatever is damaged is reported, not raised.
 
-    Raises OperationCancelledError, and errors of the medium.
+    What was read is remembered also when the check ends early. Raises OperationCancelledError, the medium's errors.
     """
     with repository.begin_read():
         return _check(repository, request, hooks)
 
 
 def _check(repository: Repository, request: CheckRequest, hooks: Hooks) -> CheckReport:
-    findings, pulse = Findings(), _Pulse(hooks)
+    began, began_ns = hooks.clock.monotonic(), hooks.clock.now_ns()
+    until = None if request.max_seconds is None else began + request.max_seconds
+    findings, pulse = Findings(), _Pulse(hooks, until)
     suspects = Suspects()
     objects = check_copies(repository, suspects, pulse)
     # Backups before the index: what is committed meanwhile refers to packs that an older index does not know.
@@ -72,7 +86,9 @@ def _check(repository: Repository, request: CheckRequest, hooks: Hooks) -> Check
     check_links(repository, backups, findings)
     reader = repository.reader()
     packs = reader.index.packs()
-    results = _check_packs(repository, packs, request, pulse)
+    ledger = read_ledger(repository.store, began_ns)
+    memory = Memory(repository.store, ledger, hooks.clock, request.record_seconds)
+    results = _check_packs(repository, packs, (request, ledger, memory), pulse)
     lost = _lost_chunks(packs, results)
     replaced = report_packs(results, lost, findings)
     references = ReferenceCheck(reader, lost, pulse)
@@ -95,25 +111,46 @@ def _check(repository: Repository, request: CheckRequest, hooks: Hooks) -> Check
         unreferenced_packs=unreferenced(repository, packs),
         replaced_packs=replaced,
         problem_count=findings.count,
-        remembered=remember(repository.store, results, hurt, hooks.clock.now_ns()),
+        remembered=memory.finish(hurt),
         unused_packs=unused_packs,
         unused_bytes=unused_bytes,
+        proof=prove(packs, ledger, results, began_ns),
+        healed_packs=memory.healed,
+        read_twice=sum(result.twice for result in results),
+        reserve=state_of_reserve(repository.storage),
+        stopped=pulse.stopped,
         problems=findings.problems,
         hurt=list(hurt.values()),
     )
 
 
-def _check_packs(repository: Repository, packs: Packs, request: CheckRequest, pulse: _Pulse) -> list[PackResult]:
-    """Return what is known of packs: of all of them when they are read, else of those with a wrong size alone."""
-    if not request.read_data:
-        return check_sizes(repository, packs.values())
-    pulse.phase = "reading packs"
-    results: list[PackResult] = []
-    for result in read_packs(repository, packs.values(), pulse):
-        results.append(result)
-        pulse.packs += 1
-        pulse.bytes_read += result.pack.length
-    return results
+_Reading = tuple[CheckRequest, Ledger, Memory]
+
+
+def _check_packs(repository: Repository, packs: Packs, reading: _Reading, pulse: _Pulse) -> list[PackResult]:
+    """Return what is known of packs: of those that are read, that have a wrong size, and that are known as damaged."""
+    request, ledger, memory = reading
+    odd = {result.pack.pack_id: result for result in check_sizes(repository, packs.values())}
+    doubtful = {record.pack_id for record in ledger.damage.values()} - odd.keys()
+    if request.read_data:
+        doubtful |= odd.keys()
+    chosen = reading_order(packs.values(), ledger, doubtful, request)
+    pulse.phase = "reading packs" if chosen else pulse.phase
+    results: dict[bytes, PackResult] = {}
+    try:
+        for result in read_packs(repository, pulse.in_time(chosen), pulse):
+            results[result.pack.pack_id] = result
+            memory.take(result)
+            pulse.packs += 1
+            pulse.bytes_read += result.pack.length
+    except BaseException:
+        memory.save()
+        raise
+    for result in odd.values():
+        if result.pack.pack_id not in results:
+            results[result.pack.pack_id] = result
+            memory.take(result)
+    return [*results.values(), *standing_damage(packs, ledger, results)]
 
 
 def _lost_chunks(packs: Packs, results: Sequence[PackResult]) -> frozenset[bytes]:

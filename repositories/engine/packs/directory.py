@@ -16,6 +16,8 @@ from repositories.engine.ids import ChunkKind
 from repositories.engine.limits import MAX_BLOCK_DECODED, MAX_BLOCK_PART, MAX_CHUNKS_PER_PACK, MAX_PACK
 from repositories.engine.packs.table import TABLE_MIN, table_count
 
+HASH_UNKNOWN = bytes(32)
+"""The content hash of a pack whose record was made from its directory alone: nobody has read all its bytes."""
 DIRECTORY_NUMBER = 0xFFFF_FFFF  # a fixed part number: a reader who knows only the footer does not know the count
 
 

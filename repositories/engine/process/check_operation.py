@@ -6,27 +6,28 @@ Owns the result's shape. The engine's check owns all the rest.
 from typing import Any
 
 from repositories.engine.backup.options import Hooks
-from repositories.engine.check import CheckReport, CheckRequest, check
+from repositories.engine.check import CheckReport, CheckRequest, Proof, check
 from repositories.engine.clock import SYSTEM_CLOCK
-from repositories.engine.display import show_text
+from repositories.engine.display import show_text, time_field
 from repositories.engine.ids import short_id
 from repositories.engine.process.channel import Channel
 from repositories.engine.process.introduction import introduce
 from repositories.engine.process.reports import progress_event
-from repositories.engine.process.requests import Request
+from repositories.engine.process.requests import CheckOrder, Request
 from repositories.engine.progress import Progress, ProgressGate
 
 
 def check_repository(request: Request, channel: Channel) -> dict[str, Any]:
     """Check the repository; damage is a result, not an error."""
-    read_data = request.check is not None and request.check.read_data
+    order = request.check or CheckOrder()
     repository = introduce(request, channel)
 
     def report(progress: Progress) -> None:
         channel.send(progress_event(progress, None))
 
     hooks = Hooks(report=ProgressGate(report, SYSTEM_CLOCK.monotonic), cancelled=channel.cancelled)
-    return check_fields(check(repository, CheckRequest(read_data=read_data), hooks), read_data=read_data)
+    wanted = CheckRequest(read_data=order.read_data, read_percent=order.read_percent, max_seconds=order.max_seconds)
+    return check_fields(check(repository, wanted, hooks), read_data=order.read_data)
 
 
 def _next_step(report: CheckReport) -> str:
@@ -41,6 +42,22 @@ def _next_step(report: CheckReport) -> str:
     if kinds:
         return "bring the named objects back from their other copy or from a copy of the repository, then check again"
     return ""
+
+
+def _proof_fields(proof: Proof) -> dict[str, Any]:
+    """Return how much is proven; bytes are those of packs. `oldest_verified_at` is null where nothing is."""
+    return {
+        "packs": proof.packs,
+        "bytes": proof.bytes,
+        "read_packs": proof.read_packs,
+        "unread_packs": proof.unread_packs,
+        "unread_bytes": proof.unread_bytes,
+        "never_verified_packs": proof.never_packs,
+        "never_verified_bytes": proof.never_bytes,
+        "verified_packs": proof.good_packs,
+        "verified_bytes": proof.good_bytes,
+        "oldest_verified_at": None if proof.oldest_ns is None else time_field(proof.oldest_ns),
+    }
 
 
 def check_fields(report: CheckReport, *, read_data: bool) -> dict[str, Any]:
@@ -60,6 +77,11 @@ def check_fields(report: CheckReport, *, read_data: bool) -> dict[str, Any]:
         "unused_bytes": report.unused_bytes,
         "replaced_packs": report.replaced_packs,
         "remembered": report.remembered,
+        "healed_packs": report.healed_packs,
+        "read_twice": report.read_twice,
+        "reserve": report.reserve,
+        "stopped": report.stopped,
+        "proof": _proof_fields(report.proof),
         "problem_count": report.problem_count,
         "hint": _next_step(report),
         "problems": [

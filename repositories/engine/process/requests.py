@@ -103,9 +103,11 @@ class RestoreOrder(Struct, frozen=True, kw_only=True):
 
 
 class CheckOrder(Struct, frozen=True, kw_only=True):
-    """Whether `check` also reads and verifies every pack."""
+    """Whether `check` also reads packs: `read_percent` of all bytes, for `max_seconds` at most (null: no limit)."""
 
     read_data: bool = False
+    read_percent: float = 100.0
+    max_seconds: float | None = None
 
 
 class Request(Struct, frozen=True, kw_only=True):

@@ -3,6 +3,8 @@
 Owns the listing; the rules are in fences.py.
 """
 
+from collections.abc import Iterable
+
 from repositories.engine.format.collection import MarkRecord, SweepRecord
 from repositories.engine.format.kinds import ObjectKind
 from repositories.engine.format.records import decode
@@ -47,11 +49,28 @@ def _newest_sweep(store: ObjectStore) -> SweepRecord | None:
     return max(sweeps, key=lambda sweep: sweep.number, default=None)
 
 
+def read_damage_records(store: ObjectStore) -> dict[bytes, DamageRecord]:
+    """Return the damage that stands, by the ids of its records. Unreadable records tell nothing."""
+    listed = steadily(lambda: store.read_whole(ObjectKind.DAMAGE, {}, lambda payload: decode(payload, DamageRecord)))
+    withdrawn: set[bytes] = set()
+    for record in listed.found.values():
+        withdrawn |= split_ids(record.withdraws or b"")
+    return {
+        damage_id: record
+        for damage_id, record in listed.found.items()
+        if record.withdraws is None and damage_id not in withdrawn
+    }
+
+
 def read_damage(store: ObjectStore) -> dict[bytes, frozenset[bytes]]:
     """Return known damage: pack id → chunk ids, an empty set for a whole pack. Unreadable records tell nothing."""
+    return damaged_chunks(read_damage_records(store).values())
+
+
+def damaged_chunks(records: Iterable[DamageRecord]) -> dict[bytes, frozenset[bytes]]:
+    """Return what these records say together: pack id → chunk ids, an empty set for a whole pack."""
     damage: dict[bytes, frozenset[bytes]] = {}
-    listed = steadily(lambda: store.read_whole(ObjectKind.DAMAGE, {}, lambda payload: decode(payload, DamageRecord)))
-    for record in listed.found.values():
+    for record in records:
         named = frozenset(
             record.chunks[at : at + CHUNK_ID_LENGTH] for at in range(0, len(record.chunks), CHUNK_ID_LENGTH)
         )

@@ -1,0 +1,136 @@
+"""What earlier checks have proven: per pack the time at which it was last read whole, and the damage that stands.
+
+Owns the reading of those records, the order in which packs are read, and which records have become superfluous. Times
+are those of the checking machines: they decide what is read first and what is told, never what is deleted or trusted.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from repositories.engine.check.packs import PackResult, ids_of
+from repositories.engine.check.report import CheckRequest, Proof
+from repositories.engine.display import show_text, show_time
+from repositories.engine.format.kinds import ObjectKind
+from repositories.engine.format.records import decode
+from repositories.engine.format.verification import CheckedRecord, DamageRecord
+from repositories.engine.objects.store import ObjectStore, steadily
+from repositories.engine.packs.directory import PackRecord
+from repositories.engine.sessions.fences import split_ids
+from repositories.engine.sessions.views import damaged_chunks, read_damage_records
+
+_CHECKED = partial(decode, record_type=CheckedRecord)
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """`proven`: pack → when it was last read whole, ns. `damage`: the records that stand, by their ids."""
+
+    proven: Mapping[bytes, int]
+    damage: Mapping[bytes, DamageRecord]
+
+    def damage_of(self) -> dict[bytes, list[bytes]]:
+        """Return the damage records of each pack: pack → ids of records."""
+        of: dict[bytes, list[bytes]] = {}
+        for damage_id, record in self.damage.items():
+            of.setdefault(record.pack_id, []).append(damage_id)
+        return of
+
+
+def read_ledger(store: ObjectStore, now_ns: int) -> Ledger:
+    """Return what is remembered. What claims to have been checked after `now_ns` proves nothing: a clock was wrong."""
+    proven: dict[bytes, int] = {}
+    for record in _read_records(store).values():
+        if record.checked_ns <= now_ns:
+            for pack_id in split_ids(record.packs):
+                proven[pack_id] = max(record.checked_ns, proven.get(pack_id, record.checked_ns))
+    return Ledger(proven, read_damage_records(store))
+
+
+def superfluous_records(store: ObjectStore, packs: Collection[bytes]) -> frozenset[bytes]:
+    """Return the ids of `verified/` records that tell nothing any more, for a sweep to remove.
+
+    `packs` are those that the index names. A record stays while it is the newest that says which backups are hurt,
+    or the newest for a pack that is there.
+    """
+    records = _read_records(store)
+    newest = sorted(records, key=lambda each: (records[each].checked_ns, each), reverse=True)
+    told: set[bytes] = set()
+    keep: set[bytes] = set()
+    hurt_told = False
+    for record_id in newest:
+        record = records[record_id]
+        fresh = (split_ids(record.packs) & frozenset(packs)) - told
+        if fresh or (record.hurt is not None and not hurt_told):
+            keep.add(record_id)
+        told |= fresh
+        hurt_told = hurt_told or record.hurt is not None
+    return frozenset(records.keys() - keep)
+
+
+def superfluous_damage(store: ObjectStore, packs: Collection[bytes]) -> frozenset[bytes]:
+    """Return the ids of `damage/` records of packs that no index names any more (`packs` are those that one does).
+
+    For a sweep to remove. Of a pack that is there all stay: a withdrawn one would speak again without the other.
+    """
+    listed = steadily(lambda: store.read_whole(ObjectKind.DAMAGE, {}, partial(decode, record_type=DamageRecord)))
+    return frozenset(each for each, record in listed.found.items() if record.pack_id not in packs)
+
+
+def reading_order(
+    packs: Iterable[PackRecord], ledger: Ledger, doubtful: Collection[bytes], request: CheckRequest
+) -> list[PackRecord]:
+    """Return the packs to read, in order: `doubtful` ones always and first, then those that were read longest ago.
+
+    Of those no more than `read_percent` of all bytes; at least one pack, so that rare checks go round, too.
+    """
+    first = [pack for pack in packs if pack.pack_id in doubtful]
+    if not request.read_data:
+        return first
+    others = sorted(
+        (pack for pack in packs if pack.pack_id not in doubtful), key=lambda each: ledger.proven.get(each.pack_id, -1)
+    )
+    left = sum(pack.length for pack in others) * request.read_percent / 100
+    for number, pack in enumerate(others):
+        if left <= 0:
+            return first + others[:number]
+        left -= pack.length
+    return first + others
+
+
+def standing_damage(packs: Mapping[bytes, PackRecord], ledger: Ledger, read: Collection[bytes]) -> list[PackResult]:
+    """Return the damage that is known of packs that were not `read` now."""
+    reasons = {record.pack_id: record for record in ledger.damage.values()}
+    known: list[PackResult] = []
+    for pack_id, chunks in damaged_chunks(ledger.damage.values()).items():
+        pack, record = packs.get(pack_id), reasons[pack_id]
+        if pack is None or pack_id in read:
+            continue
+        bad = tuple(each for each in ids_of(pack) if not chunks or each in chunks)
+        reason = f"found damaged on {show_time(record.found_ns)}, not read again: {show_text(record.reason)}"
+        known.append(PackResult(pack, 0, bad, reason, read=False))
+    return known
+
+
+def prove(packs: Mapping[bytes, PackRecord], ledger: Ledger, results: Sequence[PackResult], now_ns: int) -> Proof:
+    """Return how much is proven after this check. `results` tell of all packs that were read or are in a bad way."""
+    bad = {each.pack.pack_id for each in results if each.failure is not None}
+    read = {each.pack.pack_id for each in results if each.read}
+    counts: Counter[str] = Counter(packs=len(packs), read_packs=len(read))
+    oldest: list[int] = []
+    for pack_id, pack in packs.items():
+        when = now_ns if pack_id in read else ledger.proven.get(pack_id)
+        good = when is not None and pack_id not in bad
+        states = {"unread": pack_id not in read, "never": when is None, "good": good}
+        counts["bytes"] += pack.length
+        for state in (each for each, holds in states.items() if holds):
+            counts[f"{state}_packs"] += 1
+            counts[f"{state}_bytes"] += pack.length
+        if good and when is not None:
+            oldest.append(when)
+    return Proof(**counts, oldest_ns=min(oldest, default=None))
+
+
+def _read_records(store: ObjectStore) -> dict[bytes, CheckedRecord]:
+    return dict(steadily(lambda: store.read_whole(ObjectKind.VERIFIED, {}, _CHECKED)).found)
