@@ -121,6 +121,23 @@ def stream_claims(source: ChunkSource, top: StreamRef, *, content: bool) -> Iter
             _records(source, ref)
 
 
+def read_page_parts(source: ChunkSource, page: bytes, level: int, *, content: bool) -> tuple[list[bytes], list[bytes]]:
+    """Return (pages below, chunks of content) that one page of a stream names, whatever sums a list claims of it.
+
+    Raises IntegrityError, ObjectMissingError.
+    """
+    if level == 0 and not content:
+        return [], []
+    data = source.read(ChunkKind.STREAM, page)
+    if level > 0:
+        return [ref.id for ref in decode_list(data, level)], []
+    try:
+        extents = [_extended_decoder.decode(raw) for raw in decode_records(data)]
+    except UNDECODABLE as error:
+        raise IntegrityError(f"a content stream cannot be decoded: {error}") from error
+    return [], [extent.id for extent in extents if extent.id is not None]
+
+
 def _leaves(source: ChunkSource, top: StreamRef) -> Iterator[StreamRef]:
     stack = [top]
     while stack:

@@ -11,10 +11,14 @@ from repositories.engine.ids import OBJECT_ID_LENGTH
 
 @dataclass(frozen=True, slots=True)
 class MarksView:
-    """What the marks said at one moment: the highest number (the fence of whoever looked) and all marked packs."""
+    """What the marks said at one moment: the highest number (the fence of whoever looked) and all marked packs.
+
+    `waiting`: there is a mark that no sweep has followed yet.
+    """
 
     highest: int = 0
     packs: frozenset[bytes] = frozenset()
+    waiting: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,14 +4,18 @@ Owns the listing; the rules are in fences.py.
 """
 
 from collections.abc import Iterable
+from typing import TypeVar
 
 from repositories.engine.format.collection import MarkRecord, SweepRecord
 from repositories.engine.format.kinds import ObjectKind
-from repositories.engine.format.records import decode
+from repositories.engine.format.records import Record, decode
 from repositories.engine.format.verification import CheckedRecord, DamageRecord
 from repositories.engine.ids import CHUNK_ID_LENGTH
 from repositories.engine.objects.store import ObjectStore, steadily
+from repositories.engine.objects.torn import was_torn
 from repositories.engine.sessions.fences import MarksView, SweepView, split_ids
+
+_R = TypeVar("_R", bound=Record)
 
 
 def read_marks(store: ObjectStore) -> MarksView:
@@ -24,14 +28,24 @@ def read_marks(store: ObjectStore) -> MarksView:
 
 def _read_marks(store: ObjectStore) -> MarksView:
     # Marks before sweeps: a mark that is gone by the first look has a sweep that the second one sees.
-    marks = [decode(payload, MarkRecord) for payload in store.read_all(ObjectKind.MARK).values()]
+    marks = _records(store, ObjectKind.MARK, MarkRecord).values()
     sweep = _newest_sweep(store)
     swept = sweep.number if sweep else 0
     waiting = [mark for mark in marks if mark.number > swept]
     packs = set(split_ids(sweep.packs)) if sweep else set()
     for mark in waiting:
         packs |= split_ids(mark.packs)
-    return MarksView(max([swept, *(mark.number for mark in waiting)]), frozenset(packs))
+    return MarksView(max([swept, *(mark.number for mark in waiting)]), frozenset(packs), bool(waiting))
+
+
+def read_mark_records(store: ObjectStore) -> dict[bytes, MarkRecord]:
+    """Return all marks by id."""
+    return steadily(lambda: _records(store, ObjectKind.MARK, MarkRecord))
+
+
+def read_sweep_records(store: ObjectStore) -> dict[bytes, SweepRecord]:
+    """Return all sweeps by id."""
+    return steadily(lambda: _records(store, ObjectKind.SWEEP, SweepRecord))
 
 
 def read_newest_sweep(store: ObjectStore) -> SweepView:
@@ -45,8 +59,20 @@ def read_newest_sweep(store: ObjectStore) -> SweepView:
 
 
 def _newest_sweep(store: ObjectStore) -> SweepRecord | None:
-    sweeps = [decode(payload, SweepRecord) for payload in store.read_all(ObjectKind.SWEEP).values()]
+    sweeps = _records(store, ObjectKind.SWEEP, SweepRecord).values()
     return max(sweeps, key=lambda sweep: sweep.number, default=None)
+
+
+def _records(store: ObjectStore, kind: ObjectKind, record_type: type[_R]) -> dict[bytes, _R]:
+    """Return the records of a kind of which none may be overlooked; raises IntegrityError for a damaged one.
+
+    One that was torn in its put is none: the prune that put it died there, and never went by it.
+    """
+    listed = store.read_whole(kind, {}, lambda payload: decode(payload, record_type))
+    for object_id in listed.damaged:
+        if not was_torn(store.storage, kind, object_id):
+            store.read(kind, object_id)
+    return listed.found
 
 
 def read_damage_records(store: ObjectStore) -> dict[bytes, DamageRecord]:

@@ -84,6 +84,10 @@ class Storage(abc.ABC):
         """Return the free bytes of the medium, or None where nobody knows."""
         return None
 
+    def listing_delay(self) -> float:
+        """Return for how many seconds another machine may see an older listing; 0 where it never does."""
+        return 0.0
+
     def scratch_directory(self) -> str | None:
         """Return a directory on the medium for files handed to put_file, or None: any directory does."""
         return None

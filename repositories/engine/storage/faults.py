@@ -74,6 +74,10 @@ class FaultyStorage(Storage):
         """Return the free bytes."""
         return self.inner.free_space()
 
+    def listing_delay(self) -> float:
+        """Return how long others may see older listings."""
+        return self.inner.listing_delay()
+
     def scratch_directory(self) -> str | None:
         """Return the scratch directory, unless dead."""
         self._require_alive()

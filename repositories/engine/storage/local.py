@@ -23,6 +23,7 @@ from repositories.engine.errors import (
 from repositories.engine.format.kinds import DIRECTORIES
 from repositories.engine.storage.base import Storage, StoredObject, validate_name, validate_prefix
 from repositories.engine.storage.medium import medium_errors
+from repositories.engine.storage.networks import listing_delay_of
 from repositories.engine.storage.scratch import ScratchDirectory
 
 _SCRATCH = "tmp"
@@ -123,6 +124,10 @@ class LocalStorage(Storage):
         except OSError:
             return None
         return found.f_bavail * found.f_frsize
+
+    def listing_delay(self) -> float:
+        """Return how long a network mount's clients keep directories."""
+        return listing_delay_of(self.path)
 
     def scratch_directory(self) -> str | None:
         """Return the directory whose files put_file moves instead of copying."""

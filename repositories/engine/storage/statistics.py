@@ -70,6 +70,10 @@ class StatisticsStorage(Storage):
         """Return the free bytes."""
         return self.inner.free_space()
 
+    def listing_delay(self) -> float:
+        """Return how long others may see older listings."""
+        return self.inner.listing_delay()
+
     def scratch_directory(self) -> str | None:
         """Return the scratch directory."""
         return self.inner.scratch_directory()

@@ -1,0 +1,142 @@
+"""Which manifests and checkpoints a prune keeps, and the walk over those.
+
+Owns the choice: what counts by the fence rule and is not deleted; checkpoints that are younger than 14 days and newer
+than the last backup of their source. A backup that was walked once is kept by this prune, whatever is said meanwhile.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from repositories.engine.errors import (
+    BackupUnreadableError,
+    EngineError,
+    IntegrityError,
+    ObjectMissingError,
+    RetiredKeyError,
+    UnsupportedFormatError,
+)
+from repositories.engine.format.commits import CheckpointRecord, ManifestRecord
+from repositories.engine.format.kinds import ObjectKind, object_name
+from repositories.engine.format.records import decode
+from repositories.engine.manifest.root import BackupRoot, decode_root
+from repositories.engine.manifest.unfinished import SourceKey, source_of
+from repositories.engine.objects.store import ObjectStore
+from repositories.engine.objects.torn import was_torn
+from repositories.engine.prune.liveness import Liveness
+from repositories.engine.sessions.fences import SweepView
+
+CHECKPOINT_LIFE_NS: Final = 14 * 24 * 3600 * 1_000_000_000
+_UNREADABLE = (IntegrityError, UnsupportedFormatError)
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Names of manifests and checkpoints as they were listed, before the segments were."""
+
+    manifests: tuple[bytes, ...]
+    checkpoints: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What a sweep names, and what goes with it: deleted or torn manifests, checkpoints that are of no more use."""
+
+    manifests: frozenset[bytes]
+    checkpoints: frozenset[bytes]
+    manifests_gone: frozenset[bytes]
+    checkpoints_gone: frozenset[bytes]
+    deleted: int
+
+
+def list_backups(store: ObjectStore) -> Listed:
+    """List what might be kept: always before the segments are listed."""
+    return Listed(tuple(store.ids(ObjectKind.MANIFEST)), tuple(store.ids(ObjectKind.CHECKPOINT)))
+
+
+class Keeper:
+    """Walks what is kept. One `keep` after the other sees what has changed in between."""
+
+    def __init__(self, store: ObjectStore, liveness: Liveness, now_ns: int) -> None:
+        self._store = store
+        self._liveness = liveness
+        self._now_ns = now_ns
+        self._walked: set[bytes] = set()
+        self._fences: dict[bytes, int] = {}
+        self._newest: dict[SourceKey, int] = {}
+        self._useless: set[bytes] = set()
+
+    def keep(self, listed: Listed, sweep: SweepView, deleted: frozenset[bytes]) -> Kept:
+        """Walk what counts and is not `deleted`; return what stays and what goes.
+
+        Raises BackupUnreadableError if anything that counts cannot be read, and the storage's errors.
+        """
+        kept: set[bytes] = set()
+        gone: set[bytes] = set()
+        for manifest_id in listed.manifests:
+            verdict = self._manifest(manifest_id, sweep, deleted)
+            kept.update([manifest_id] if verdict == "kept" else ())
+            gone.update([manifest_id] if verdict == "gone" else ())
+        checkpoints = {each for each in listed.checkpoints if self._checkpoint(each, sweep)}
+        useless = (self._useless & set(listed.checkpoints)) - checkpoints
+        counted_gone = sum(each in deleted for each in gone)
+        return Kept(frozenset(kept), frozenset(checkpoints), frozenset(gone), frozenset(useless), counted_gone)
+
+    def _manifest(self, manifest_id: bytes, sweep: SweepView, deleted: frozenset[bytes]) -> str:
+        """Return `kept`, `gone`, `void` (left to repair) or `unseen` (taken back by its writer, or a retired key's)."""
+        if manifest_id in self._walked:
+            counts = sweep.accepts_manifest(manifest_id, self._fences[manifest_id])
+            return "kept" if counts else "void"
+        try:
+            record = decode(self._store.read(ObjectKind.MANIFEST, manifest_id), ManifestRecord)
+            root = decode_root(record.root)
+        except (ObjectMissingError, RetiredKeyError):
+            return "unseen"
+        except _UNREADABLE as error:
+            return self._unreadable(manifest_id, deleted, error)
+        self._note(root)
+        if manifest_id in deleted:
+            return "gone"
+        if not sweep.accepts_manifest(manifest_id, record.fence):
+            return "void"
+        self._liveness.add(root)
+        self._walked.add(manifest_id)
+        self._fences[manifest_id] = record.fence
+        return "kept"
+
+    def _unreadable(self, manifest_id: bytes, deleted: frozenset[bytes], error: EngineError) -> str:
+        if manifest_id in deleted or was_torn(self._store.storage, ObjectKind.MANIFEST, manifest_id):
+            return "gone"
+        raise BackupUnreadableError(
+            f"{object_name(ObjectKind.MANIFEST, manifest_id)} cannot be read: {error.message}; nothing was deleted",
+            hint="bring it back from a copy of the repository, or forget it; then prune again",
+        ) from error
+
+    def _note(self, root: BackupRoot) -> None:
+        source = source_of(root)
+        self._newest[source] = max(self._newest.get(source, 0), root.lineage.sequence)
+
+    def _checkpoint(self, checkpoint_id: bytes, sweep: SweepView) -> bool:
+        if checkpoint_id in self._useless:
+            return False
+        try:
+            record = decode(self._store.read(ObjectKind.CHECKPOINT, checkpoint_id), CheckpointRecord)
+            root = decode_root(record.root)
+        except (ObjectMissingError, RetiredKeyError):
+            return False
+        except _UNREADABLE:
+            self._useless.add(checkpoint_id)
+            return False
+        young = self._now_ns - record.received_ns < CHECKPOINT_LIFE_NS
+        newer = root.lineage.sequence > self._newest.get(source_of(root), 0)
+        if not (young and newer and sweep.accepts_checkpoint(checkpoint_id, record.fence) and self._walk(root)):
+            self._useless.add(checkpoint_id)
+            return False
+        return True
+
+    def _walk(self, root: BackupRoot) -> bool:
+        """Walk a checkpoint; one that cannot be read is of no use, and nobody relies on it."""
+        try:
+            self._liveness.add(root)
+        except BackupUnreadableError:
+            return False
+        return True
