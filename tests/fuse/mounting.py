@@ -19,7 +19,6 @@ import pytest
 
 TYPE: Final = "fuse.syncovatest"
 _DETACH: Final = 2
-_PATIENCE: Final = 20
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -38,11 +37,18 @@ class Mounted:
         file, `sizes` {name: size that is told}. `faults`: each {op, errno | hangs, name, offset, fields, prefix, kind,
         times}; the first that concerns a request is what the kernel is told.
         """
+        self._ask(switches)
+
+    def held_back(self) -> int:
+        """Return how many requests have met a fault that `hangs`."""
+        return self._ask(None)
+
+    def _ask(self, question: dict[str, Any] | None) -> int:
         assert self.server.stdin is not None
         assert self.server.stdout is not None
-        self.server.stdin.write(json.dumps(switches) + "\n")
+        self.server.stdin.write(json.dumps(question) + "\n")
         self.server.stdin.flush()
-        assert self.server.stdout.readline() == "ok\n"
+        return int(self.server.stdout.readline())
 
 
 @contextlib.contextmanager

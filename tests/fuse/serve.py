@@ -1,7 +1,7 @@
 """The process that serves the test file system: answers the kernel on a descriptor, and takes switches on its input.
 
-Owns the faults that it plays. `python -m tests.fuse.serve DESCRIPTOR`, then one JSON object of switches a line; each is
-confirmed by a line. It ends when the file system is unmounted or its input is closed.
+Owns the faults that it plays. `python -m tests.fuse.serve DESCRIPTOR`, then an object of switches a line, or null; each
+is answered by how many requests will never be. It ends when the file system is unmounted or its input is closed.
 """
 
 import errno
@@ -33,6 +33,7 @@ class Server:
         self._descriptor = descriptor
         self._tree = Tree(Spelling(), self._now())
         self._switches: dict[str, Any] = {}
+        self.silent = 0
         self._handlers: dict[int, Callable[[int, bytes, tuple[int, int]], bytes]] = {
             op: getattr(self, op.name.lower()) for op in Op if hasattr(self, op.name.lower())
         }
@@ -72,6 +73,7 @@ class Server:
             if handler is not None:
                 reply = wire.answer(unique, 0, handler(node, body, (uid, gid)))
         except Silence:
+            self.silent += 1
             return
         except OSError as error:
             reply = wire.answer(unique, error.errno or errno.EIO)
@@ -279,8 +281,10 @@ def _sized(value: bytes, room: int) -> bytes:
 
 def _take_switches(server: Server) -> None:
     for line in sys.stdin:
-        server.switch(json.loads(line))
-        print("ok", flush=True)  # noqa: T201 — the answer on a pipe
+        switches = json.loads(line)
+        if switches is not None:
+            server.switch(switches)
+        print(server.silent, flush=True)  # noqa: T201 — the answer on a pipe
     os._exit(0)
 
 

@@ -75,7 +75,8 @@ class FileReader:
             self.in_hand = None
             found, failure = read_xattrs(descriptor)
             torn = extents.length != before.st_size and before.st_size > 0
-            changed = torn or not unchanged_since(before, os.fstat(descriptor))
+            cut = before.st_size == 0 and extents.length >= _SIZELESS_LIMIT  # it may hold more than that
+            changed = torn or cut or not unchanged_since(before, os.fstat(descriptor))
         except OSError:
             # Only what ends the backup leaves the file in hand, for the last checkpoint.
             self.in_hand = None

@@ -22,6 +22,7 @@ from repositories.engine.backup.pulse import Pulse
 from repositories.engine.backup.rereading import Rereading
 from repositories.engine.backup.session import BackupSession
 from repositories.engine.backup.standing import Held
+from repositories.engine.display import show_bytes
 from repositories.engine.manifest.entries import FLAG_LACKING, Entry, EntryType, Xattr, encode, entry_type
 from repositories.engine.manifest.problems import ProblemKind, classify
 from repositories.engine.metadata.extended import object_in, read_xattrs
@@ -136,7 +137,7 @@ class Describer:
             try:
                 content = self._read(directory, name, self._comparison.begun(found))
             except PermissionError:
-                if status.st_size:
+                if status.st_size or not directory.tells_sizes(status):
                     raise
                 # Nothing in it to be read: it is in, whole.
                 self._count(EntryType.FILE, 0, status, group, unchanged=False)
@@ -146,7 +147,7 @@ class Describer:
     def _read(self, directory: Directory, name: bytes, begun: Begun | None = None) -> Content:
         content, failure = self._reader.read(directory.descriptor, name, begun)
         if content.changed:
-            self._problems.report(ProblemKind.STILL_CHANGING, directory.join(name), "changed in each of 3 tries")
+            self._problems.report(ProblemKind.STILL_CHANGING, directory.join(name), _changing(content))
         self._attributes_failed(failure, directory.join(name))
         return content
 
@@ -251,3 +252,9 @@ class Describer:
             figures.links += 1
         else:
             figures.others += 1
+
+
+def _changing(content: Content) -> str:
+    if content.status.st_size or not content.size:
+        return "changed in each of 3 tries"
+    return f"its size says that it is empty; the first {show_bytes(content.size)} that it gave are in the backup"

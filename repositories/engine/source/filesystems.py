@@ -33,6 +33,10 @@ class FileSystems:
             self._types.setdefault(device, None)
         return self._types[device] in PSEUDO_TYPES
 
+    def tells_sizes(self, device: int) -> bool:
+        """Return whether a file that says it is empty is: where programs or the kernel make files up, it may not be."""
+        return not self.is_pseudo(device) and not (self._types[device] or "").startswith("fuse")
+
     def _read(self) -> dict[int, str | None]:
         try:
             with open(self._mountinfo, "rb") as file:

@@ -91,6 +91,10 @@ class Directory:
         """Return whether the walk will enter the directory that `items` gave last."""
         return bool(self.below) and self.below[-1] == name
 
+    def tells_sizes(self, status: os.stat_result) -> bool:
+        """See FileSystems.tells_sizes."""
+        return self._walker.rules.file_systems.tells_sizes(status.st_dev)
+
     def join(self, name: bytes) -> bytes:
         """Return the path of one of its entries, relative to the source."""
         return self.path + b"/" + name if self.path else name
@@ -106,7 +110,7 @@ class Walker:
         self, root: SourceRoot, rules: WalkRules, report: ReportProblem, choose: ChooseNames | None = None
     ) -> None:
         self._root = root
-        self._rules = rules
+        self.rules = rules
         self.report = report
         self._descent = Descent(root.descriptor)
         self.mounts = {} if root.only is not None else mounts_below(root.path, root.descriptor)
@@ -166,7 +170,7 @@ class Walker:
     def admit(self, directory: Directory, name: bytes, status: os.stat_result) -> bool:
         """Return whether an object belongs into the backup; remembers directories that are to be entered."""
         is_directory = stat.S_ISDIR(status.st_mode)
-        rules = self._rules
+        rules = self.rules
         if len(name) > NAME_LIMIT:
             self.report(ProblemKind.PATH_TOO_LONG, directory.join(name[:NAME_LIMIT]), "name over 1024 bytes")
             return False
@@ -184,7 +188,7 @@ class Walker:
         return True
 
     def _wanted(self, directory: Directory, name: bytes, status: os.stat_result, *, is_directory: bool) -> bool:
-        rules = self._rules
+        rules = self.rules
         if rules.excludes:
             path = directory.join(name)
             rule = rules.excludes.decide(path, is_directory=is_directory)
@@ -204,10 +208,10 @@ class Walker:
                 # A part of the same file system, bound here: only the directory itself tells it from what lies below.
                 self._mounted[directory.join(name)] = device, status.st_ino
             return True
-        if self._rules.one_file_system:
+        if self.rules.one_file_system:
             self.report(ProblemKind.OTHER_FILE_SYSTEM, directory.join(name), "")
             return False
-        if self._rules.file_systems.is_pseudo(device):
+        if self.rules.file_systems.is_pseudo(device):
             self.report(ProblemKind.PSEUDO_FILE_SYSTEM, directory.join(name), "")
             return False
         # Over a network, the inode of what is mounted may be known only when it is entered.
@@ -218,7 +222,7 @@ class Walker:
         root = self._root
         if root.only is not None:
             return Directory(self, b"", root.descriptor, root.status.st_dev, [root.only])
-        if self._rules.file_systems.is_pseudo(root.status.st_dev):
+        if self.rules.file_systems.is_pseudo(root.status.st_dev):
             raise SourceError(
                 f"source {show_path(root.path)} lies on a file system that the kernel makes up",
                 hint="give a directory of a real file system; a single file of this one may be given",
@@ -244,7 +248,7 @@ class Walker:
             self._descent.up()
             self.report(ProblemKind.TYPE_CHANGED, path, "its file system was unmounted")
             return None
-        if identity in self._rules.own:
+        if identity in self.rules.own:
             self._descent.up()
             self.report(ProblemKind.OWN_DATA, path, "Syncova's own data")
             return None
@@ -253,7 +257,7 @@ class Walker:
         except OSError as error:
             self.failed(error, path)
             names = _names_until_failure(descriptor)
-        if self._rules.exclude_caches and is_tagged(descriptor, names):
+        if self.rules.exclude_caches and is_tagged(descriptor, names):
             self.report(ProblemKind.CACHE_DIRECTORY, path, "")
             names = [TAG]
         return self._directory(path, descriptor, identity[0], names)

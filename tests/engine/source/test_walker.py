@@ -196,10 +196,19 @@ def test_types_of_file_systems_are_read_from_the_mounts(tmp_path: Path) -> None:
     mounts.write_text(
         "25 30 0:23 / /sys rw,nosuid shared:7 - sysfs sysfs rw\n26 1 8:1 / / rw - ext4 /dev/sda1 rw\nbad\n"
     )
+    with open(mounts, "a") as file:
+        file.write("27 1 0:42 / /made rw - fuse.program program rw\n")
     systems = FileSystems(str(mounts))
     assert systems.is_pseudo(os.makedev(0, 23))
     assert not systems.is_pseudo(os.makedev(8, 1))
     assert not systems.is_pseudo(os.makedev(9, 9))
+    assert not systems.is_pseudo(os.makedev(0, 42))
+    told = {
+        (major, minor)
+        for major, minor in ((0, 23), (8, 1), (9, 9), (0, 42))
+        if systems.tells_sizes(os.makedev(major, minor))
+    }
+    assert told == {(8, 1), (9, 9)}
 
 
 def steps(root: Path, problems: Problems, rules: WalkRules | None = None) -> Iterator[tuple[Walker, Directory]]:
