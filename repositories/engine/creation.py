@@ -16,7 +16,14 @@ from repositories.engine.format.records import encode
 from repositories.engine.ids import Randomness, new_object_id, system_randomness
 from repositories.engine.index.segments import SegmentRecord
 from repositories.engine.keys.kdf import KdfParameters
-from repositories.engine.keys.keyring import KEY_LENGTH, KeyringRecord, new_keyring_record, open_keyring
+from repositories.engine.keys.keyring import (
+    KEY_LENGTH,
+    Keyring,
+    KeyringRecord,
+    new_keyring_record,
+    open_keyring,
+    related_record,
+)
 from repositories.engine.keys.recovery import SECRET_LENGTH, format_recovery_code
 from repositories.engine.keys.slots import SlotOwner, SlotRole, make_slot, slot_to_bytes
 from repositories.engine.limits import MAX_LABEL, MIB
@@ -29,7 +36,8 @@ from repositories.engine.storage.base import Storage
 class CreateOptions:
     """How to make a repository. An empty password needs `insecure_no_password`: it is published knowledge.
 
-    `reserve_bytes` is the room that only deletion may spend; `kdf` None means the default costs.
+    `reserve_bytes` is the room that only deletion may spend; `kdf` None means the default costs. `related_to` is the
+    keyring of a repository whose chunks shall have the same ids here, so that copies need not be stored anew.
     """
 
     password: bytes = field(repr=False)
@@ -40,6 +48,7 @@ class CreateOptions:
     reserve_bytes: int = 4 * MIB
     randomness: Randomness = system_randomness
     clock: Clock = SYSTEM_CLOCK
+    related_to: Keyring | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +88,8 @@ def _put_everything(storage: Storage, options: CreateOptions, put: list[tuple[Ob
     config = Config(FORMAT, new_object_id(randomness), now_ns)
     config_bytes = config_to_bytes(config)
     record = new_keyring_record(config.repository_id, now_ns, randomness, padding=options.padding)
+    if options.related_to is not None:
+        record = related_record(record, options.related_to)
     group = generation_group(record.generation)
     key, recovery = randomness(KEY_LENGTH), randomness(SECRET_LENGTH)
     for role, label, secret in (

@@ -12,7 +12,7 @@ from repositories.engine.chunking.cutter import Chunker, cutter
 from repositories.engine.clock import SYSTEM_CLOCK, Clock
 from repositories.engine.creation import CreateOptions, make_repository
 from repositories.engine.errors import UnsupportedFormatError
-from repositories.engine.format.commits import CheckpointRecord, ManifestRecord
+from repositories.engine.format.commits import CheckpointRecord, CopiedFrom, CopiedManifestRecord, ManifestRecord
 from repositories.engine.format.config import Config
 from repositories.engine.format.kinds import ObjectKind, object_name
 from repositories.engine.format.records import decode
@@ -53,7 +53,8 @@ __all__ = [
 class StoredManifest:
     """A manifest or checkpoint: `root` is the canonical bytes as committed, `object_id` hex as commit returned it.
 
-    `deleted`: a tombstone names it and no hold keeps it; it is there until the next prune.
+    `deleted`: a tombstone names it and no hold keeps it; it is there until the next prune. `copied`: it is a copy, and
+    `received_ns` is when the original was received.
     """
 
     object_id: str
@@ -63,6 +64,7 @@ class StoredManifest:
     fence: int
     generation: int
     deleted: bool = False
+    copied: CopiedFrom | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +106,7 @@ class Repository:
         self.catalogue = Catalogue(store)
         self.pack_reader = PackReader(store)
         self._notes = NotesReader(store)
-        self._manifests: dict[bytes, ManifestRecord] = {}
+        self._manifests: dict[bytes, CopiedManifestRecord] = {}
         self._checkpoints: dict[bytes, CheckpointRecord] = {}
         self._damaged: tuple[bytes, ...] = ()
         self._lock = threading.Lock()
@@ -196,16 +198,16 @@ class Repository:
         """Return the key slots of the newest generation, and how many are damaged."""
         return list_slots(self.storage, self.config.repository_id, self.keyring.generation)
 
-    def _read_manifests(self) -> dict[bytes, ManifestRecord]:
+    def _read_manifests(self) -> dict[bytes, CopiedManifestRecord]:
         """Return all manifests on the medium; each is read once in this object's life."""
         with self._lock:
             listed = steadily(self._list_manifests)
             self._manifests, self._damaged = listed.found, listed.damaged
             return listed.found
 
-    def _list_manifests(self) -> WholeObjects[ManifestRecord]:
+    def _list_manifests(self) -> WholeObjects[CopiedManifestRecord]:
         return self.store.read_whole(
-            ObjectKind.MANIFEST, self._manifests, lambda payload: decode(payload, ManifestRecord)
+            ObjectKind.MANIFEST, self._manifests, lambda payload: decode(payload, CopiedManifestRecord)
         )
 
 
@@ -254,4 +256,5 @@ def _stored(
         fence=record.fence,
         generation=record.generation,
         deleted=deleted,
+        copied=record.copied if isinstance(record, CopiedManifestRecord) else None,
     )

@@ -3,7 +3,7 @@
 Owns the outer record; the root inside is defined by the manifest layer and opaque here.
 """
 
-from repositories.engine.format.records import Record
+from repositories.engine.format.records import ObjectId, Record
 
 
 class ManifestRecord(Record, frozen=True):
@@ -14,6 +14,20 @@ class ManifestRecord(Record, frozen=True):
     generation: int
     session_id: bytes
     root: bytes
+
+
+class CopiedFrom(Record, frozen=True):
+    """Of which manifest in which repository a backup is a copy, and when it was made by the writer's clock."""
+
+    repository_id: ObjectId
+    manifest_id: ObjectId
+    copied_ns: int
+
+
+class CopiedManifestRecord(ManifestRecord, frozen=True):
+    """A manifest of either kind: with `copied` it is a copy, and `received_ns` is when the original was received."""
+
+    copied: CopiedFrom | None = None
 
 
 class CheckpointRecord(Record, frozen=True):

@@ -7,6 +7,7 @@ never leave this module but through the methods below, and never enter a message
 from dataclasses import dataclass, field
 
 import blake3
+import msgspec
 
 from repositories.engine.errors import IntegrityError
 from repositories.engine.format.records import Record
@@ -135,4 +136,18 @@ def new_keyring_record(repository_id: bytes, now_ns: int, randomness: Randomness
         chunkers=(ChunkerRecord(1, CHUNKER_FASTCDC, 256 * KIB, 1 * MIB, 4 * MIB, 1, randomness(KEY_LENGTH)),),
         current_chunker=1,
         padding=padding,
+    )
+
+
+def related_record(record: KeyringRecord, other: Keyring) -> KeyringRecord:
+    """Return a new repository's keyring with the life-long secrets of another: chunk-id keys and chunkers.
+
+    What seals stays its own: neither repository's password opens anything of the other.
+    """
+    secrets = other.record
+    return msgspec.structs.replace(
+        record,
+        chunk_id_keys=secrets.chunk_id_keys,
+        chunkers=secrets.chunkers,
+        current_chunker=secrets.current_chunker,
     )

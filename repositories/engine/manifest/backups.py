@@ -9,6 +9,7 @@ from typing import Protocol
 
 from repositories.engine.display import show_count, show_text, show_time
 from repositories.engine.errors import BackupDeletedError, BackupNotFoundError, IntegrityError
+from repositories.engine.format.commits import CopiedFrom
 from repositories.engine.ids import SHORT_ID_LENGTH, short_id
 from repositories.engine.manifest.chunks import ChunkSource
 from repositories.engine.manifest.entries import Entry
@@ -40,6 +41,10 @@ class AcceptedManifest(Protocol):
     def deleted(self) -> bool:
         """Whether it is deleted, and only there until the next prune."""
 
+    @property
+    def copied(self) -> CopiedFrom | None:
+        """Of what it is a copy, if it is one."""
+
 
 class BackupStore(Protocol):
     """The part of a repository that reading backups needs."""
@@ -62,12 +67,13 @@ class BackupStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A committed backup."""
+    """A committed backup; of a copy, `received_ns` is when the original was received."""
 
     manifest_id: str
     received_ns: int
     root: BackupRoot
     deleted: bool = False
+    copied: CopiedFrom | None = None
 
     @property
     def id(self) -> str:
@@ -93,7 +99,8 @@ def list_backups(repository: BackupStore, *, deleted: bool = False) -> list[Back
     backups: list[Backup] = []
     for stored in repository.backups(deleted=deleted):
         try:
-            backups.append(Backup(stored.object_id, stored.received_ns, decode_root(stored.root), stored.deleted))
+            root = decode_root(stored.root)
+            backups.append(Backup(stored.object_id, stored.received_ns, root, stored.deleted, stored.copied))
         except IntegrityError:
             repository.lay_aside(stored.object_id)
     backups.sort(key=lambda backup: (backup.root.lineage.sequence, backup.received_ns, backup.manifest_id))

@@ -166,7 +166,7 @@ class WriteSession:
             self._merge_segments()
             confirm()
             with self._pipeline.poisoning():
-                manifest_id = self._store.put(ObjectKind.MANIFEST, encode(ManifestRecord(*self._commit_fields(root))))
+                manifest_id = self._store.put(ObjectKind.MANIFEST, encode(self._manifest_of(root)))
                 if self._is_settled():
                     return manifest_id.hex()
                 self._store.remove(ObjectKind.MANIFEST, manifest_id)
@@ -269,6 +269,9 @@ class WriteSession:
             # A mark under a newer key than ours tells of a rotation, not of damage.
             self._keys.require_quiet(_NOT_COMMITTED)
             raise
+
+    def _manifest_of(self, root: bytes) -> ManifestRecord:
+        return ManifestRecord(*self._commit_fields(root))
 
     def _commit_fields(self, root: bytes) -> tuple[int, int, int, bytes, bytes]:
         keyring = self._store.keyring

@@ -1,0 +1,91 @@
+"""The repository that is copied from: its chunks by ordinal, read with the bandwidth's leave, and how far we are.
+
+Owns reading. Whatever comes out of here was authenticated, decoded and hashed again.
+"""
+
+from collections.abc import Callable
+
+from repositories.engine.backup.options import Hooks
+from repositories.engine.errors import OperationCancelledError
+from repositories.engine.ids import ChunkKind
+from repositories.engine.index.catalogue import Catalogue, packs_of
+from repositories.engine.packs.blocks import DecodedBlock
+from repositories.engine.packs.reader import BlockPlace, PackReader
+from repositories.engine.packs.whole_blocks import WholeBlock
+from repositories.engine.progress import Progress
+from repositories.engine.prune.compact import CompactIndex
+from repositories.engine.prune.pages import PageReader
+from repositories.engine.repository import Repository
+from repositories.engine.sessions.views import read_newest_sweep
+
+_SECONDS_BETWEEN = 0.2
+
+
+class Pulse:
+    """Cancel, progress and bandwidth; asked for each block and each page."""
+
+    def __init__(self, hooks: Hooks) -> None:
+        self._hooks = hooks
+        self._next = float("-inf")
+        self.phase = "looking"
+        self.backups = 0
+        self.bytes_read = 0
+        self.stored: Callable[[], int] = int
+
+    def __call__(self) -> None:
+        """Tell how far we are. Raises OperationCancelledError."""
+        now = self._hooks.clock.monotonic()
+        if now < self._next:
+            return
+        self._next = now + _SECONDS_BETWEEN
+        if self._hooks.cancelled():
+            raise OperationCancelledError(
+                "the copy was cancelled; backups that were copied are whole", hint="run it again to go on"
+            )
+        self._hooks.report(Progress(self.phase, self.backups, self.bytes_read, self.stored(), b""))
+
+    def read(self, count: int) -> None:
+        """Account for bytes that are about to be read."""
+        self()
+        if self._hooks.read_bucket is not None:
+            self._hooks.read_bucket.take(count)
+        self.bytes_read += count
+
+
+class _MeteredPacks(PackReader):
+    """Reads blocks and tells the pulse of each."""
+
+    def __init__(self, repository: Repository, pulse: Pulse) -> None:
+        super().__init__(repository.store)
+        self._pulse = pulse
+
+    def read_block(self, place: BlockPlace) -> DecodedBlock:
+        self._pulse.read(place.record.length)
+        return super().read_block(place)
+
+    def read_whole(self, place: BlockPlace) -> WholeBlock:
+        self._pulse.read(place.record.length)
+        return super().read_whole(place)
+
+
+class Origin:
+    """One look at a repository's index; a read session must keep its packs meanwhile. One thread."""
+
+    def __init__(self, repository: Repository, pulse: Pulse) -> None:
+        self.repository = repository
+        self.pulse = pulse
+        self.index = CompactIndex()
+        # A catalogue of its own, so that the records of a large repository are let go of once they are in the index.
+        live = Catalogue(repository.store).live(read_newest_sweep(repository.store).accepts_segment)
+        for pack in packs_of(live):
+            self.index.add(pack)
+        self._packs = _MeteredPacks(repository, pulse)
+        self._chunks = PageReader(self.index, self._packs, repository.keyring)
+
+    def read(self, kind: ChunkKind, chunk_id: bytes) -> bytes:
+        """Return a chunk from whichever place is whole. Raises IntegrityError or ObjectMissingError."""
+        return self._chunks.read(kind, chunk_id)
+
+    def read_whole(self, pack: int, position: int) -> WholeBlock:
+        """Return a block as it is stored, all its chunks proven. Raises IntegrityError or ObjectMissingError."""
+        return self._packs.read_whole(self.index.place_of(pack, position))

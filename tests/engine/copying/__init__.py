@@ -1,0 +1,1 @@
+"""Tests of copying backups between repositories."""
