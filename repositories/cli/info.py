@@ -35,7 +35,7 @@ def _print(terminal: Terminal, facts: dict[str, Any]) -> None:
             ("made", facts["created_at"]),
             ("format", f"{facts['format']}{'' if facts['writable'] else ' (this version can only read it)'}"),
             ("padding", "yes" if facts["padding"] else "no"),
-            ("backups", f"{facts['backups']:,} of {show_count(len(facts['sources']), 'source')}"),
+            ("backups", _backups(facts)),
             ("packs", f"{facts['packs']:,}, {show_bytes(facts['pack_bytes'])}"),
             ("all objects", f"{facts['objects']:,}, {show_bytes(facts['bytes'])}"),
             ("free", "unknown" if facts["free_bytes"] is None else show_bytes(facts["free_bytes"])),
@@ -54,3 +54,8 @@ def _print(terminal: Terminal, facts: dict[str, Any]) -> None:
         terminal.warning(f"{name} is damaged in both copies: that backup is lost")
     if facts["damaged_keys"]:
         terminal.line(f"damaged keys: {facts['damaged_keys']}")
+
+
+def _backups(facts: dict[str, Any]) -> str:
+    deleted = f", {facts['deleted_backups']:,} deleted and not yet pruned" if facts["deleted_backups"] else ""
+    return f"{facts['backups']:,} of {show_count(len(facts['sources']), 'source')}{deleted}"

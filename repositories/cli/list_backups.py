@@ -13,11 +13,19 @@ from repositories.engine.display import show_bytes, show_count, show_text, show_
 
 if TYPE_CHECKING:
     from repositories.engine.manifest.backups import Backup
+    from repositories.engine.process.label_fields import Said
 
 NAME = "list"
-HELP = f"List the backups of a repository, oldest first. {LOCATION_RULE}"
-EXAMPLES = ("list /mnt/backups/home", "list -r /mnt/backups/home --source laptop:/home --json")
-_COLUMNS = ("ID", "TIME", "MODE", "FILES", "SIZE", "STATE", "SOURCE")
+HELP = (
+    "List the backups of a repository, oldest first; with --deleted those that undelete can bring back. "
+    f"{LOCATION_RULE}"
+)
+EXAMPLES = (
+    "list /mnt/backups/home",
+    "list -r /mnt/backups/home --source laptop:/home --json",
+    "list /mnt/backups/home --deleted",
+)
+_COLUMNS = ("ID", "TIME", "MODE", "FILES", "SIZE", "STATE", "SOURCE", "TAGS")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +33,8 @@ class Options(LocationOptions):
     """What `list` takes."""
 
     source: Annotated[str | None, Option("--source", metavar="NAME", help="Only backups of this source.")] = None
+    tag: Annotated[str | None, Option("--tag", metavar="TAG", help="Only backups with this tag.")] = None
+    deleted: Annotated[bool, Option("--deleted", help="Those that are deleted and not yet pruned, instead.")] = False
 
 
 def run(options: Options) -> int:
@@ -32,43 +42,65 @@ def run(options: Options) -> int:
     # Heavy; a wrong option should not wait for it.
     from repositories.engine.manifest.backups import list_backups
     from repositories.engine.process.describe import backups_document
+    from repositories.engine.process.label_fields import said_now
 
     terminal = terminal_of(options)
     location, rest = split_location(options.words, options)
     expect(rest, ())
     repository = open_here(location, options, terminal)
-    found = list_backups(repository)
-    backups = [backup for backup in found if options.source is None or backup.source_name == options.source]
+    listed = list_backups(repository, deleted=options.deleted)
+    said = said_now(repository)
+    backups = [backup for backup in listed if backup.deleted == options.deleted and _is_wanted(backup, options, said)]
     damaged, hurt = repository.damaged_manifests(), repository.hurt_manifests()
-    _print(terminal, backups, hurt)
+    _print(terminal, backups, hurt, said)
     for name in damaged:
         terminal.warning(f"{name} is damaged in both copies: that backup is lost")
     if any(backup.manifest_id in hurt for backup in backups):
         terminal.warning("the last check could not have restored everything of what is shown as damaged")
-    terminal.document(backups_document(backups, damaged, hurt))
+    terminal.document(backups_document(backups, damaged, hurt, said))
     return exits.INTEGRITY if damaged else exits.DONE
 
 
-def _print(terminal: Terminal, backups: list["Backup"], hurt: frozenset[str]) -> None:
+def _is_wanted(backup: "Backup", options: Options, said: "Said") -> bool:
+    return options.source in (None, backup.source_name) and (options.tag is None or options.tag in _tags(backup, said))
+
+
+def _tags(backup: "Backup", said: "Said") -> tuple[str, ...]:
+    from repositories.engine.retention.standing import tags_of
+
+    return tags_of(backup.root.origin.tags, said.notes.of(bytes.fromhex(backup.manifest_id)))
+
+
+def _print(terminal: Terminal, backups: list["Backup"], hurt: frozenset[str], said: "Said") -> None:
     if not backups:
         terminal.line("no backups")
         return
-    terminal.columns(_COLUMNS, (_row(backup, hurt) for backup in backups))
+    terminal.columns(_COLUMNS, (_row(backup, hurt, said) for backup in backups))
 
 
-def _row(backup: "Backup", hurt: frozenset[str]) -> tuple[str, ...]:
-    from repositories.engine.process.describe import backup_state
-
-    figures = backup.root.statistics
-    state = backup_state(backup, hurt)
-    if figures.skipped or figures.warnings:
-        state += f" ({figures.skipped:,} skipped, {show_count(figures.warnings, 'warning')})"
+def _row(backup: "Backup", hurt: frozenset[str], said: "Said") -> tuple[str, ...]:
     return (
         backup.short_id,
         show_time(backup.received_ns),
         show_text(backup.root.lineage.mode),
-        f"{figures.files:,}",
-        show_bytes(figures.logical_bytes),
-        state,
+        f"{backup.root.statistics.files:,}",
+        show_bytes(backup.root.statistics.logical_bytes),
+        _state(backup, hurt, said),
         show_text(backup.source_name),
+        ", ".join(map(show_text, _tags(backup, said))),
     )
+
+
+def _state(backup: "Backup", hurt: frozenset[str], said: "Said") -> str:
+    from repositories.engine.process.describe import backup_state
+
+    figures = backup.root.statistics
+    state = backup_state(backup, hurt)
+    manifest_id = bytes.fromhex(backup.manifest_id)
+    if said.notes.holds(manifest_id, said.now_ns):
+        state += ", held"
+    if backup.deleted:
+        state += f", deleted {show_time(said.notes.deletions[manifest_id][-1].created_ns)}"
+    if figures.skipped or figures.warnings:
+        state += f" ({figures.skipped:,} skipped, {show_count(figures.warnings, 'warning')})"
+    return state

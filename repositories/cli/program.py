@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import typer
 
-from repositories.cli import check, create, diff, dump, find, info, list_backups, ls, show
+from repositories.cli import check, create, diff, dump, find, forget, hold, info, list_backups, ls, show, tag, undelete
 from repositories.console.entry import new_program, run
 from repositories.console.verbs import add_verb
 
 NAME = "syncova-repo"
-VERBS = (create, info, list_backups, show, ls, find, diff, dump, check)
+VERBS = (create, info, list_backups, show, ls, find, diff, dump, check, forget, undelete, tag, hold)
 
 
 def build() -> typer.Typer:

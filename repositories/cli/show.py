@@ -45,12 +45,14 @@ def run(options: Options) -> int:
     from repositories.engine.manifest.backups import find_backup
     from repositories.engine.manifest.problems import read_problems
     from repositories.engine.process.describe import backup_fields, problem_fields
+    from repositories.engine.process.label_fields import label_fields, said_now
 
     terminal = terminal_of(options)
     location, rest = split_location(options.words, options, most=1)
     (selector,) = expect(rest, ("BACKUP",))
     repository = open_here(location, options, terminal)
     backup = find_backup(repository, selector, options.source)
+    said = said_now(repository)
     with repository.begin_read() if options.all_problems else contextlib.nullcontext():
         most = None if options.all_problems else PROBLEMS_SHOWN
         found = itertools.islice(read_problems(repository.reader(), backup.root.problems), most)
@@ -59,15 +61,15 @@ def run(options: Options) -> int:
         if terminal.json:
             counts = [_count_fields(count) for count in backup.root.problem_counts]
             tail = {"problem_count": listed, "problem_counts": counts}
-            print_spooled(terminal, {"backup": backup_fields(backup)}, "problems", problems, lambda: tail)
+            print_spooled(terminal, {"backup": backup_fields(backup, said=said)}, "problems", problems, lambda: tail)
         else:
-            _print(terminal, backup, problems)
+            _print(terminal, backup, problems, label_fields(backup, said))
             if most is not None and listed > most:
                 terminal.line(f"  and {listed - most:,} more: --all-problems lists them")
     return exits.DONE
 
 
-def _print(terminal: Terminal, backup: "Backup", problems: Iterator[dict[str, Any]]) -> None:
+def _print(terminal: Terminal, backup: "Backup", problems: Iterator[dict[str, Any]], labels: dict[str, Any]) -> None:
     root = backup.root
     figures = root.statistics
     terminal.table(
@@ -80,7 +82,9 @@ def _print(terminal: Terminal, backup: "Backup", problems: Iterator[dict[str, An
             ("mode", show_text(root.lineage.mode)),
             ("parent", "none" if root.lineage.parent is None else show_text(root.lineage.parent)),
             ("run", f"{show_text(root.origin.run_id)} ({show_text(root.origin.trigger)})"),
-            ("tags", ", ".join(map(show_text, root.origin.tags)) or "none"),
+            ("tags", ", ".join(labels["tags"]) or "none"),
+            *(("held", _hold(each)) for each in labels["holds"]),
+            *(("note", each["text"]) for each in labels["remarks"]),
             ("holds", _holds(figures)),
             ("size", show_bytes(figures.logical_bytes)),
             ("read, stored", f"{show_bytes(figures.bytes_read)}, {show_bytes(figures.bytes_stored)}"),
@@ -91,6 +95,10 @@ def _print(terminal: Terminal, backup: "Backup", problems: Iterator[dict[str, An
         terminal.line(f"  note: {line}")
     for problem in problems:
         terminal.line(f"  {problem['severity']}: {problem['path']}: {_reason(problem)}")
+
+
+def _hold(hold: dict[str, Any]) -> str:
+    return f"{hold['reason']} ({'until released' if hold['until'] is None else 'until ' + hold['until']})"
 
 
 def _notes(counts: "tuple[ProblemCount, ...]") -> dict[str, int]:

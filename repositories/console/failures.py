@@ -64,6 +64,12 @@ class OutputLostError(CommandError):
     exit_code = exits.FAILED
 
 
+class ConfirmationMissingError(CommandError):
+    """What cannot be taken back lightly needs a yes, and there is no terminal to ask on."""
+
+    code = "CONFIRMATION_MISSING"
+
+
 class StoppedError(CommandError):
     """The command was interrupted (Ctrl-C or a signal), or its question was not answered."""
 

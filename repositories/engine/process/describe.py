@@ -15,13 +15,17 @@ from repositories.engine.manifest.entries import FLAG_CHANGED, Entry, EntryType,
 from repositories.engine.manifest.problems import ProblemRecord, Severity
 from repositories.engine.manifest.root import BackupRoot
 from repositories.engine.manifest.unfinished import newest_unfinished
+from repositories.engine.process.label_fields import Said, label_fields
 from repositories.engine.repository import Repository
 
 COMPLETE, PARTIAL, DAMAGED = "complete", "partial", "damaged"
 
 
-def backup_fields(backup: Backup, hurt: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """Return one backup as `list` tells it; sizes in bytes. `hurt`: as for `backup_state`."""
+def backup_fields(backup: Backup, hurt: frozenset[str] = frozenset(), said: Said | None = None) -> dict[str, Any]:
+    """Return one backup as `list` tells it; sizes in bytes. `hurt`: as for `backup_state`.
+
+    Without `said` its tags are those that it was made with, and holds and remarks are not told.
+    """
     root = backup.root
     source, origin, lineage, figures = root.source, root.origin, root.lineage, root.statistics
     return {
@@ -54,17 +58,21 @@ def backup_fields(backup: Backup, hurt: frozenset[str] = frozenset()) -> dict[st
         "warnings": figures.warnings,
         "notes": figures.notes,
         "manifest_id": backup.manifest_id,
+        **({} if said is None else label_fields(backup, said)),
     }
 
 
 def backups_document(
-    backups: Sequence[Backup], damaged: Sequence[str], hurt: frozenset[str] = frozenset()
+    backups: Sequence[Backup],
+    damaged: Sequence[str],
+    hurt: frozenset[str] = frozenset(),
+    said: Said | None = None,
 ) -> dict[str, Any]:
     """Return the object of `list`, oldest first as the repository gives them.
 
     `damaged` names the manifests that neither copy gives back: backups that are lost. `hurt`: as for `backup_state`.
     """
-    return {"backups": [backup_fields(backup, hurt) for backup in backups], "damaged_manifests": list(damaged)}
+    return {"backups": [backup_fields(each, hurt, said) for each in backups], "damaged_manifests": list(damaged)}
 
 
 def backup_state(backup: Backup, hurt: frozenset[str] = frozenset()) -> str:
@@ -132,7 +140,8 @@ def repository_fields(repository: Repository) -> dict[str, Any]:
     """Return what `info` tells about a repository; sizes in bytes of what lies on the medium."""
     slots, damaged = repository.slots()
     config, keyring = repository.config, repository.keyring
-    backups = list_backups(repository)
+    present = list_backups(repository, deleted=True)
+    backups = [backup for backup in present if not backup.deleted]
     counts: Counter[str] = Counter()
     sizes: Counter[str] = Counter()
     for stored in repository.object_names():
@@ -151,6 +160,7 @@ def repository_fields(repository: Repository) -> dict[str, Any]:
         "keys": sorted(map(_slot_fields, slots), key=lambda key: (key["created_at"], key["role"], key["label"])),
         "damaged_keys": damaged,
         "backups": len(backups),
+        "deleted_backups": len(present) - len(backups),
         "damaged_manifests": repository.damaged_manifests(),
         "sources": sorted({show_text(backup.source_name) for backup in backups}),
         "unfinished": [

@@ -6,6 +6,7 @@ from repositories.engine.manifest.backups import list_backups
 from repositories.engine.process.channel import Channel
 from repositories.engine.process.describe import backups_document, repository_fields
 from repositories.engine.process.introduction import introduce
+from repositories.engine.process.label_fields import said_now
 from repositories.engine.process.requests import Request
 
 
@@ -18,4 +19,5 @@ def tell_backups(request: Request, channel: Channel) -> dict[str, Any]:
     """List the backups, oldest first."""
     repository = introduce(request, channel)
     backups = list_backups(repository)
-    return backups_document(backups, repository.damaged_manifests(), repository.hurt_manifests())
+    damaged, hurt = repository.damaged_manifests(), repository.hurt_manifests()
+    return backups_document(backups, damaged, hurt, said_now(repository))

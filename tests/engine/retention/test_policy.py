@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from repositories.engine.errors import ConfigurationError
+from repositories.engine.retention.buckets import BUCKETS
 from repositories.engine.retention.policy import (
     FUTURE_TOLERANCE_NS,
     Facts,
@@ -59,7 +60,14 @@ def stays(backups: list[Facts], now_ns: int = NOW, **rules: object) -> dict[int,
 
 # Mostly none: one rule hides what another does.
 counts = st.sampled_from([0, 0, 0, 0, 1, 2, 4])
-rules = st.builds(
+zones = st.sampled_from(ODD) | st.sampled_from(ZONES)
+one_rule = st.builds(
+    lambda rule, count, zone: KeepRules(**{rule: count}, zone=zone),
+    st.sampled_from([*BUCKETS]),
+    st.integers(1, 4),
+    zones,
+)
+rules = one_rule | st.builds(
     KeepRules,
     last=counts,
     hourly=counts,
@@ -69,7 +77,7 @@ rules = st.builds(
     yearly=counts,
     within_ns=st.sampled_from([0, HOUR, DAY, 40 * DAY]),
     tags=st.sets(st.sampled_from("ab")).map(frozenset),
-    zone=st.sampled_from(ODD) | st.sampled_from(ZONES),
+    zone=zones,
 )
 holds = st.lists(st.builds(Hold, st.just("why"), st.none() | st.integers(NOW - 1, NOW + 1)), max_size=1).map(tuple)
 # Dense around one moment, so that buckets hold several; that moment anywhere in a century, often at a change of clocks.
