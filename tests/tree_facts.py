@@ -15,7 +15,7 @@ def facts(root: Path) -> dict[bytes, tuple[object, ...]]:
             path = os.path.join(directory, name)
             status = os.lstat(path)
             kind = stat.S_IFMT(status.st_mode)
-            content = Path(os.fsdecode(path)).read_bytes() if kind == stat.S_IFREG else None
+            content = read_content(path) if kind == stat.S_IFREG else None
             target = os.readlink(path) if kind == stat.S_IFLNK else None
             attributes = {each: os.getxattr(path, each, follow_symlinks=False) for each in _attributes(path)}
             size = status.st_size if kind == stat.S_IFREG else 0
@@ -23,6 +23,11 @@ def facts(root: Path) -> dict[bytes, tuple[object, ...]]:
             links = inodes.setdefault(status.st_ino, len(inodes)) if status.st_nlink > 1 and content else None
             found[os.path.relpath(path, top)] = (*times, content, target, attributes, links is not None)
     return found
+
+
+def read_content(path: bytes) -> bytes:
+    """Return what a file holds; an empty one need not be readable."""
+    return Path(os.fsdecode(path)).read_bytes() if os.stat(path).st_size else b""
 
 
 def _attributes(path: bytes) -> list[str]:

@@ -4,11 +4,13 @@ import os
 import time
 from pathlib import Path
 
+import pytest
+
 from repositories.engine.clock import SYSTEM_CLOCK
 from repositories.engine.manifest.backups import list_backups, list_directory, walk_entries
 from repositories.engine.manifest.entries import FLAG_YOUNG
 from repositories.engine.repository import Repository
-from tests.engine.repositories import back_up_tree, entry_of
+from tests.engine.repositories import LaterClock, back_up_tree, entry_of
 from tests.engine.trees import build_everything, pattern
 
 
@@ -62,6 +64,61 @@ def test_young_files_are_read_again_once(tree: Path, repository: Repository) -> 
     assert (again.bytes_read, again.new_chunks) == (405, again.new_chunks)
     assert entry_of(repository, b"a").flags == 0
     assert back_up_tree(repository, tree).bytes_read == 0
+
+
+def test_a_file_in_the_place_of_another_is_seen(tree: Path, repository: Repository) -> None:
+    """Same name, size and mtime; many file systems give it the number of the old one, too."""
+    back_up_tree(repository, tree)
+    before = (tree / "a").stat()
+    time.sleep(0.02)
+    (tree / "a").unlink()
+    (tree / "a").write_bytes(b"ALPHA")
+    os.utime(tree / "a", ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert back_up_tree(repository, tree).bytes_read == 5
+    time.sleep(0.02)
+    (tree / "b").write_bytes(b"other")
+    os.utime(tree / "b", ns=(before.st_atime_ns, before.st_mtime_ns))
+    (tree / "b").rename(tree / "a")
+    assert back_up_tree(repository, tree).bytes_read == 5
+
+
+@pytest.mark.parametrize("behind", [60.0, 10.0**9])
+def test_a_clock_that_is_behind_trusts_no_file(behind: float, tree: Path, repository: Repository) -> None:
+    """What comes from the future may be changed under the same times; once the clock is right, it is trusted."""
+    for _ in range(2):
+        assert back_up_tree(repository, tree, clock=LaterClock(-behind)).bytes_read == 405
+        assert entry_of(repository, b"a").flags == FLAG_YOUNG
+    assert back_up_tree(repository, tree).bytes_read == 405
+    assert back_up_tree(repository, tree).bytes_read == 0
+
+
+def test_a_clock_that_jumps_between_backups_misses_nothing(tree: Path, repository: Repository) -> None:
+    """The parent is the one made last, whatever its time says."""
+    clocks = [LaterClock(10.0**8), LaterClock(-(10.0**8)), LaterClock(), LaterClock(10.0**10), LaterClock()]
+    for number, clock in enumerate(clocks):
+        time.sleep(0.02)
+        (tree / "a").write_bytes(b"%5d" % number)
+        os.utime(tree / "a", ns=(5, 10**18))
+        assert back_up_tree(repository, tree, clock=clock).bytes_read in (5, 405)
+    backups = list_backups(repository)
+    assert [backup.root.lineage.parent for backup in backups] == [None, *(backup.id for backup in backups[:-1])]
+
+
+def test_without_ctime_what_keeps_size_and_mtime_is_missed_and_anything_else_is_seen(
+    tree: Path, repository: Repository
+) -> None:
+    """The option's price, which its documentation tells: for file systems whose ctime tells nothing."""
+    back_up_tree(repository, tree)
+    before = (tree / "a").stat()
+    (tree / "a").write_bytes(b"ALPHA")
+    os.utime(tree / "a", ns=(5, before.st_mtime_ns))
+    assert back_up_tree(repository, tree, ignore_ctime=True).bytes_read == 0
+    (tree / "a").write_bytes(b"ALPHA!")
+    os.utime(tree / "a", ns=(5, before.st_mtime_ns))
+    assert back_up_tree(repository, tree, ignore_ctime=True).bytes_read == 6
+    (tree / "a").write_bytes(b"alpha!")
+    os.utime(tree / "a", ns=(5, before.st_mtime_ns + 1))
+    assert back_up_tree(repository, tree, ignore_ctime=True).bytes_read == 6
 
 
 def test_new_metadata_is_stored_without_new_content(tree: Path, repository: Repository) -> None:

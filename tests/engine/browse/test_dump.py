@@ -18,7 +18,7 @@ from tests.engine.browse.builders import made_up, make_backup
 from tests.engine.repositories import back_up_tree, make_repository
 from tests.engine.trees import AWKWARD_NAMES, Description, assert_same, describe, pattern
 from tests.engine.users import as_ordinary_user
-from tests.tree_facts import facts
+from tests.tree_facts import facts, read_content
 
 
 def archive(repository: Repository, path: bytes = b"") -> bytes:
@@ -85,7 +85,7 @@ def test_python_reads_it_too(repository: Repository, everything: Description, tm
             if told["type"] == stat.S_IFREG and not member.islnk():
                 file = tar.extractfile(member)
                 assert file is not None
-                assert file.read() == Path(os.fsdecode(os.path.join(os.fsencode(tmp_path / "tree"), path))).read_bytes()
+                assert file.read() == read_content(os.path.join(os.fsencode(tmp_path / "tree"), path))
             if told["type"] == stat.S_IFLNK and not member.islnk():
                 assert os.fsencode(member.linkname) == told["target"]
         assert {b"names/" + name for name in AWKWARD_NAMES} < set(members)
@@ -149,7 +149,7 @@ def test_a_file_is_its_bytes(repository: Repository, everything: Description, tm
     for path in names:
         out = io.BytesIO()
         done = dump_file(source, *dumped_object(source, backup, path), out.write)
-        content = Path(os.fsdecode(os.path.join(os.fsencode(tmp_path / "tree"), path))).read_bytes()
+        content = read_content(os.path.join(os.fsencode(tmp_path / "tree"), path))
         assert out.getvalue() == content
         assert done.written == len(content)
     for path in (b"links", b"links/0", b"fifo", b""):
