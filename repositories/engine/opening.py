@@ -90,8 +90,7 @@ def _unlock_config(storage: Storage, name: str, secret: bytes, randomness: Rando
     generation = newest_keyring(storage)
     if not generation:
         raise IntegrityError(f"no keyring is left in {_within(storage, 'keyrings')}", hint=_FROM_A_COPY)
-    slot, key = _open_slot(storage, config, generation, secret)
-    keyring = _open_keyring(storage, config_bytes, config, (generation, key))
+    slot, key, keyring = _open_keys(storage, (config_bytes, config), generation, secret)
     record = keyring.record
     unknown = unknown_write_features(
         config.read_features + record.read_features, config.write_features + record.write_features
@@ -125,20 +124,32 @@ def list_slots(storage: Storage, repository_id: bytes, generation: int) -> tuple
     return slots, damaged
 
 
-def _open_slot(storage: Storage, config: Config, generation: int, secret: bytes) -> tuple[Slot, bytes]:
-    slots, damaged = list_slots(storage, config.repository_id, generation)
+def _open_keys(
+    storage: Storage, configured: tuple[bytes, Config], generation: int, secret: bytes
+) -> tuple[Slot, bytes, Keyring]:
+    """Return slot, generation key and keyring. A slot that opens another key than the keyring's is passed over.
+
+    A rotation that died in the same moment as another one went on may have left such a slot.
+    """
+    slots, damaged = list_slots(storage, configured[1].repository_id, generation)
     if not slots:
         where = _within(storage, f"slots/{generation_group(generation)}")
         state = f"all {damaged} key slots are damaged" if damaged else "no key slot is left"
         raise IntegrityError(f"{state} in {where}", hint=_FROM_A_COPY)
+    failure: EngineError | None = None
     for slot, slot_secret in attempts(slots, secret):
         try:
             key = slot.open(slot_secret)
         except IntegrityError:
             damaged += 1
             continue
-        if key is not None:
-            return slot, key
+        try:
+            if key is not None:
+                return slot, key, _open_keyring(storage, configured, (generation, key))
+        except _DAMAGED as error:
+            failure = failure or error
+    if failure is not None:
+        raise failure
     hint = "check the password, or use the recovery code"
     if damaged:
         hint = f"{damaged} key slots are damaged: use another password or the recovery code"
@@ -162,7 +173,8 @@ def attempts(slots: list[Slot], secret: bytes) -> Iterator[tuple[Slot, bytes]]:
     yield from ((slot, secret) for slot in by_cost if slot.facts.role == SlotRole.PASSWORD)
 
 
-def _open_keyring(storage: Storage, config_bytes: bytes, config: Config, unlocked: tuple[int, bytes]) -> Keyring:
+def _open_keyring(storage: Storage, configured: tuple[bytes, Config], unlocked: tuple[int, bytes]) -> Keyring:
+    config_bytes, config = configured
     generation, key = unlocked
     failure: EngineError | None = None
     group = generation_group(generation)

@@ -22,9 +22,10 @@ from repositories.engine.objects.pairs import read_either
 from repositories.engine.objects.store import ObjectStore
 
 INVENTORIED = (
-    ObjectKind.INDEX,
+    # Index segments after what refers to them: a manifest that is named has its segment named, too.
     ObjectKind.MANIFEST,
     ObjectKind.CHECKPOINT,
+    ObjectKind.INDEX,
     ObjectKind.ANNOTATION,
     ObjectKind.TOMBSTONE,
     ObjectKind.MARK,

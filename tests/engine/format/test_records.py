@@ -91,4 +91,5 @@ def test_names() -> None:
 def test_numbers_of_kinds_are_pinned() -> None:
     first = ["config", "keyrings", "slots", "packs", "index", "manifests", "checkpoints", "annotations"]
     rest = ["tombstones", "sessions", "marks", "sweeps", "controllers", "verified", "damage", "inventories"]
+    rest += ["keychanges", "intents"]
     assert [(kind.value, DIRECTORIES[kind]) for kind in ObjectKind] == list(enumerate(first + rest, 1))
