@@ -77,8 +77,8 @@ def run(options: Options) -> int:
     _print_plan(terminal, planned)
     result = None
     if not options.dry_run:
-        if planned.going:
-            confirm(f"Delete {show_count(len(planned.going), 'backup')}?", terminal, yes=options.yes)
+        if count := len(planned.going) + len(planned.lost):
+            confirm(f"Delete {show_count(count, 'backup')}?", terminal, yes=options.yes)
         result = forget(repository, planned)
         _print_result(terminal, result)
     terminal.document(forget_document(planned, result))
@@ -127,9 +127,11 @@ def _print_plan(terminal: Terminal, plan: "ForgetPlan") -> None:
                 for each in plan.judged
             ),
         )
+    for each in plan.lost:
+        terminal.line(f"delete  manifests/{each}, which cannot be read: its backup is lost")
     for warning in plan.warnings:
         terminal.warning(warning)
-    terminal.line(f"{len(plan.judged) - len(plan.going):,} to keep, {len(plan.going):,} to delete")
+    terminal.line(f"{len(plan.judged) - len(plan.going):,} to keep, {len(plan.going) + len(plan.lost):,} to delete")
 
 
 def _print_result(terminal: Terminal, result: "ForgetResult") -> None:
@@ -140,7 +142,7 @@ def _print_result(terminal: Terminal, result: "ForgetResult") -> None:
         terminal.warning(f"backup {each.backup.short_id} stays after all: {why}")
     if result.already:
         terminal.note(f"{show_count(result.already, 'backup')} had been deleted meanwhile by somebody else")
-    if result.deleted:
-        terminal.line(f"{show_count(len(result.deleted), 'backup')} deleted; nothing is freed yet: {_FREED}")
+    if count := len(result.deleted) + len(result.lost):
+        terminal.line(f"{show_count(count, 'backup')} deleted; nothing is freed yet: {_FREED}")
     else:
         terminal.line("nothing deleted")

@@ -131,6 +131,8 @@ class Repository:
         # Sweeps and tombstones last: those that came after the listing speak of each listed manifest.
         sweep = read_newest_sweep(self.store)
         gone = self._notes.deleted(self.clock.now_ns())
+        with self._lock:
+            self._damaged = tuple(each for each in self._damaged if each not in gone)
         found = [
             _stored(ObjectKind.MANIFEST, manifest_id, record, deleted=manifest_id in gone)
             for manifest_id, record in manifests.items()

@@ -13,6 +13,7 @@ from repositories.engine.format.records import decode
 from repositories.engine.manifest.backups import Backup
 from repositories.engine.objects.store import steadily
 from repositories.engine.repository import Repository
+from repositories.engine.retention.standing import deletions
 
 
 def check_links(repository: Repository, backups: Sequence[Backup], findings: Findings) -> None:
@@ -44,10 +45,5 @@ def _deleted(repository: Repository) -> set[bytes]:
     listed = steadily(
         lambda: repository.store.read_whole(ObjectKind.TOMBSTONE, {}, lambda payload: decode(payload, TombstoneRecord))
     )
-    undone = {record.undoes for record in listed.found.values() if record.undoes is not None}
-    return {
-        manifest_id
-        for tombstone_id, record in listed.found.items()
-        if tombstone_id not in undone
-        for manifest_id in record.manifests
-    }
+    # Not those undone in part; a hold may have come after a prune had decided, and takes nothing back.
+    return set(deletions(listed.found))

@@ -27,13 +27,14 @@ class Spared:
 class ForgetResult:
     """What was really deleted, what was spared, and how many others had deleted already.
 
-    `tombstone_id` (hex) names the deletion; None: nothing was put.
+    `tombstone_id` (hex) names the deletion; None: nothing was put. `lost`: unreadable manifests (hex) that go.
     """
 
     tombstone_id: str | None
     deleted: tuple[Backup, ...]
     spared: tuple[Spared, ...] = ()
     already: int = 0
+    lost: tuple[str, ...] = ()
 
 
 def forget(repository: Repository, plan: ForgetPlan) -> ForgetResult:
@@ -51,15 +52,16 @@ def forget(repository: Repository, plan: ForgetPlan) -> ForgetResult:
     spared = _must_stay(repository, plan.request, present)
     going = [backup for backup in present if backup.manifest_id not in spared]
     already = len(wanted) - len(present)
-    if not going:
+    if not going and not plan.lost:
         return ForgetResult(None, (), _spared(present, spared), already)
     writer = NotesWriter(repository.store, repository.clock)
-    tombstone = writer.delete(map(_manifest, going), plan.request.reason)
+    manifests = [*(backup.manifest_id for backup in going), *plan.lost]
+    tombstone = writer.delete(map(bytes.fromhex, manifests), plan.request.reason)
     late = _must_stay(repository, plan.request, going)
     if late:
         writer.undo(tombstone, map(bytes.fromhex, late), "held, or the last of its source")
     deleted = tuple(backup for backup in going if backup.manifest_id not in late)
-    return ForgetResult(tombstone.hex(), deleted, _spared(present, {**spared, **late}), already)
+    return ForgetResult(tombstone.hex(), deleted, _spared(present, {**spared, **late}), already, plan.lost)
 
 
 def _must_stay(repository: Repository, request: ForgetRequest, going: list[Backup]) -> dict[str, Verdict]:
@@ -76,7 +78,3 @@ def _must_stay(repository: Repository, request: ForgetRequest, going: list[Backu
 
 def _spared(backups: list[Backup], verdicts: dict[str, Verdict]) -> tuple[Spared, ...]:
     return tuple(Spared(each, verdicts[each.manifest_id].reasons) for each in backups if each.manifest_id in verdicts)
-
-
-def _manifest(backup: Backup) -> bytes:
-    return bytes.fromhex(backup.manifest_id)

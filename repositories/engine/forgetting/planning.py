@@ -59,11 +59,15 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class ForgetPlan:
-    """What a request comes to: every backup that it is about, by source and newest first."""
+    """What a request comes to: every backup that it is about, by source and newest first.
+
+    `lost`: manifests (hex) that were named and that nobody can read; they go too.
+    """
 
     request: ForgetRequest
     judged: tuple[Judged, ...]
     warnings: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
 
     @property
     def going(self) -> tuple[Backup, ...]:
@@ -80,17 +84,22 @@ def plan(repository: Repository, request: ForgetRequest) -> ForgetPlan:
     _require_sense(request)
     now_ns = repository.clock.now_ns()
     backups = list_backups(repository)
-    notes = readable_notes(repository)
-    facts = gather(repository, backups, notes, now_ns)
+    damaged = [name.rpartition("/")[2] for name in repository.damaged_manifests()]
+    lost = tuple(each for each in damaged if any(_means(word, each) for word in request.ids))
+    facts = gather(repository, backups, readable_notes(repository), now_ns)
     if request.ids:
-        verdicts = _named(repository, request, tuple(facts.values()), now_ns)
+        verdicts = _named(repository, request, tuple(facts.values()), now_ns, lost)
         warnings: list[str] = []
     else:
         verdicts, warnings = _ruled(request, tuple(facts.values()), now_ns)
-    warnings += [f"{name} cannot be read: its backup is lost" for name in repository.damaged_manifests()]
+    warnings += [f"manifests/{each} cannot be read: its backup is lost" for each in damaged if each not in lost]
     by_id = {backup.manifest_id: backup for backup in backups}
     judged = tuple(Judged(by_id[each.facts.manifest_id], each) for each in verdicts)
-    return ForgetPlan(request, judged, tuple(warnings))
+    return ForgetPlan(request, judged, tuple(warnings), lost)
+
+
+def _means(word: str, manifest_id: str) -> bool:
+    return word.removeprefix("manifests/") == manifest_id
 
 
 def readable_notes(repository: Repository) -> Notes:
@@ -117,8 +126,11 @@ def _require_sense(request: ForgetRequest) -> None:
         )
 
 
-def _named(repository: Repository, request: ForgetRequest, facts: Sequence[Facts], now_ns: int) -> tuple[Verdict, ...]:
-    named = frozenset(find_backup(repository, each, request.source).manifest_id for each in request.ids)
+def _named(
+    repository: Repository, request: ForgetRequest, facts: Sequence[Facts], now_ns: int, lost: Sequence[str]
+) -> tuple[Verdict, ...]:
+    readable = [word for word in request.ids if not any(_means(word, each) for each in lost)]
+    named = frozenset(find_backup(repository, each, request.source).manifest_id for each in readable)
     backup_ids = {each.manifest_id: each.short_id for each in list_backups(repository)}
     verdicts = judge_named(facts, named, now_ns, allow_last=request.allow_last)
     for verdict in verdicts:

@@ -43,4 +43,7 @@ def take_back(repository: Repository, manifests: Iterable[str], reason: str) -> 
     pending = read_marks(repository.store).highest > read_newest_sweep(repository.store).number
     back = frozenset(each.object_id for each in repository.backups()) & wanted
     gone = wanted - frozenset(each.object_id for each in repository.backups(deleted=True))
+    if gone and by_tombstone:
+        # They were deleted and are gone: check must not take them for lost.
+        writer.delete(map(bytes.fromhex, gone), "taken by a prune before it could be brought back")
     return Returned(back, gone, uncertain=pending and bool(by_tombstone))

@@ -18,6 +18,7 @@ def forget_document(plan: ForgetPlan, result: ForgetResult | None) -> dict[str, 
         "plan": [_judged_fields(each) for each in plan.judged],
         "to_keep": len(plan.judged) - len(plan.going),
         "to_delete": len(plan.going),
+        "lost_manifests": list(plan.lost),
         "warnings": list(plan.warnings),
     }
     if result is None:

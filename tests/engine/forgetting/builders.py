@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from repositories.engine.forgetting import ForgetRequest
 from repositories.engine.format.commits import ManifestRecord
 from repositories.engine.format.kinds import ObjectKind
 from repositories.engine.format.records import encode
 from repositories.engine.ids import backup_id, uuid7
+from repositories.engine.manifest.backups import Backup, list_backups
 from repositories.engine.manifest.root import BackupRoot, LineageRecord, OriginRecord, SourceRecord, Statistics
 from repositories.engine.repository import Repository, open_repository
 from repositories.engine.storage.base import Storage
@@ -64,3 +66,15 @@ def put_backup(
     )
     record = ManifestRecord(0, received_ns, 1, bytes(16), encode(root))
     return repository.store.put(ObjectKind.MANIFEST, encode(record)).hex()
+
+
+def listed(repository: Repository) -> list[str]:
+    return [each.object_id for each in reopened(repository).backups()]
+
+
+def named(repository: Repository, *ids: str, **options: bool) -> ForgetRequest:
+    return ForgetRequest(ids=ids, **options)  # type: ignore[arg-type]
+
+
+def backup(repository: Repository, manifest_id: str) -> Backup:
+    return next(each for each in list_backups(repository, deleted=True) if each.manifest_id == manifest_id)

@@ -15,29 +15,28 @@ from repositories.engine.format.kinds import ObjectKind
 from repositories.engine.format.notes import AnnotationKind, AnnotationRecord
 from repositories.engine.format.records import encode
 from repositories.engine.format.verification import CheckedRecord
-from repositories.engine.manifest.backups import Backup, find_backup, list_backups
+from repositories.engine.manifest.backups import find_backup, list_backups
 from repositories.engine.repository import Repository
+from repositories.engine.retention.deleted import deleted_manifests
 from repositories.engine.retention.policy import KeepRules
-from repositories.engine.retention.writing import NotesWriter
 from repositories.engine.storage.memory import MemoryStorage
-from tests.engine.forgetting.builders import DAY, HOUR, NOW, SetClock, new_repository, put_backup, reopened
+from tests.engine.forgetting.builders import (
+    DAY,
+    HOUR,
+    NOW,
+    SetClock,
+    backup,
+    listed,
+    named,
+    new_repository,
+    put_backup,
+    reopened,
+)
 
 
 @pytest.fixture
 def repository() -> Repository:
     return new_repository()
-
-
-def listed(repository: Repository) -> list[str]:
-    return [each.object_id for each in reopened(repository).backups()]
-
-
-def named(repository: Repository, *ids: str, **options: bool) -> ForgetRequest:
-    return ForgetRequest(ids=ids, **options)  # type: ignore[arg-type]
-
-
-def backup(repository: Repository, manifest_id: str) -> Backup:
-    return next(each for each in list_backups(repository, deleted=True) if each.manifest_id == manifest_id)
 
 
 def reasons(repository: Repository, request: ForgetRequest) -> dict[str, list[str]]:
@@ -188,63 +187,6 @@ def test_a_hold_that_came_after_the_plan_wins(repository: Repository) -> None:
     assert [(each.backup.manifest_id, each.reasons[0].bucket) for each in result.spared] == [(made[0], "needed")]
 
 
-class Interleaved(MemoryStorage):
-    """Runs something once, directly before or after the first tombstone is put."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.before = self.after = lambda: None
-
-    def put(self, name: str, *args: object, **options: object) -> None:
-        watched = name.startswith("tombstones/")
-        if watched:
-            act, self.before = self.before, lambda: None
-            act()
-        super().put(name, *args, **options)  # type: ignore[arg-type]
-        if watched:
-            act, self.after = self.after, lambda: None
-            act()
-
-
-@pytest.mark.parametrize("when", ["before", "after"])
-def test_a_hold_at_the_same_moment_wins_for_good(when: str) -> None:
-    storage = Interleaved()
-    repository = new_repository(storage)
-    made = [put_backup(repository, NOW - age * DAY) for age in (3, 2, 1)]
-    other = reopened(repository)
-    held = backup(other, made[0])
-    setattr(storage, when, lambda: place_hold(other, held, "needed"))
-    result = forget(repository, plan(repository, named(repository, *made[:2])))
-    assert [each.manifest_id for each in result.deleted] == [made[1]]
-    assert [each.backup.manifest_id for each in result.spared] == [made[0]]
-    assert listed(repository) == [made[0], made[2]]
-    release_holds(repository, held)
-    assert listed(repository) == [made[0], made[2]], "the deletion was undone, not only outlived"
-
-
-@pytest.mark.parametrize("when", ["before", "after"])
-def test_two_deletions_never_take_the_last_good_backup_together(when: str) -> None:
-    storage = Interleaved()
-    repository = new_repository(storage)
-    first, second = (put_backup(repository, NOW - age * DAY) for age in (2, 1))
-    other = reopened(repository)
-    theirs = plan(other, named(other, second))
-    setattr(storage, when, lambda: forget(other, theirs))
-    forget(repository, plan(repository, named(repository, first)))
-    assert listed(repository), "at least one is left"
-
-
-def test_releasing_a_hold_that_outlived_a_deletion_deletes_nothing(repository: Repository) -> None:
-    """The writer of the tombstone died before it could see the hold."""
-    old = put_backup(repository, NOW - 2 * DAY)
-    put_backup(repository, NOW - DAY)
-    place_hold(repository, backup(repository, old), "needed")
-    NotesWriter(repository.store, repository.clock).delete([bytes.fromhex(old)], "crashed")
-    assert old in listed(repository)
-    assert release_holds(repository, backup(repository, old)) == 1
-    assert old in listed(repository)
-
-
 def test_nothing_is_deleted_while_an_annotation_cannot_be_read() -> None:
     storage = MemoryStorage()
     repository = new_repository(storage)
@@ -255,3 +197,23 @@ def test_nothing_is_deleted_while_an_annotation_cannot_be_read() -> None:
     storage.objects[name] = storage.objects[name][:-1] + b"\0"
     with pytest.raises(IntegrityError, match="cannot be read"):
         plan(reopened(repository), named(repository, old))
+
+
+def test_a_manifest_that_cannot_be_read_can_be_named_and_goes() -> None:
+    """A prune waits for that: what nobody can read it does not take for deleted."""
+    storage = MemoryStorage()
+    repository = new_repository(storage)
+    broken, whole = put_backup(repository, NOW - 2 * DAY), put_backup(repository, NOW - DAY)
+    for name in (f"manifests/{broken}", f"copies/manifests/{broken}"):
+        storage.objects[name] = storage.objects[name][:-1] + b"\0"
+    again = reopened(repository)
+    assert listed(again) == [whole]
+    ruled = plan(again, ForgetRequest(rules=KeepRules(last=1)))
+    assert (ruled.lost, ruled.warnings) == ((), (f"manifests/{broken} cannot be read: its backup is lost",))
+    for word in (broken, f"manifests/{broken}"):
+        planned = plan(again, named(again, word))
+        assert (planned.lost, planned.going) == ((broken,), ())
+    forget(again, planned)
+    assert bytes.fromhex(broken) in deleted_manifests(repository.store, NOW)
+    assert list_backups(again)
+    assert again.damaged_manifests() == []
