@@ -168,7 +168,8 @@ class Repository:
             self.inventory = {(kind, object_id): digest for kind, object_id, digest in entries}
         sweeps = [self.read(name, SWEEP) for name in self.names("sweeps")]
         self.sweep: list[Any] = max(sweeps, key=lambda sweep: sweep[0], default=[0, b"", 0, b"", b"", b"", b""])
-        self.places: dict[bytes, tuple[bytes, bytes, int, int, int, int, int]] = {}
+        self.places: dict[bytes, list[tuple[bytes, bytes, int, int, int, int, int]]] = {}
+        self.salvaged = False
         self.lost: list[str] = []
         self._read_index()
         self._block: tuple[object, bytes] = (None, b"")
@@ -243,11 +244,10 @@ class Repository:
         return fence >= self.sweep[0] or object_id in [listed[at : at + 16] for at in range(0, len(listed), 16)]
 
     def _read_index(self) -> None:
-        try:
-            segments = {name: self.read(name, INDEX) for name in self.names("index")}
-        except DAMAGED as error:
-            self._salvage_index(error)
-            return
+        segments = {}
+        for name in self.names("index"):
+            with contextlib.suppress(*DAMAGED):
+                segments[name] = self.read(name, INDEX)
         counted = {name: each for name, each in segments.items() if self._accepted(name, each[0], self.sweep[5])}
         replaced = {f"index/{old.hex()}" for segment in counted.values() for old in segment[3]}
         for name, segment in counted.items():
@@ -255,9 +255,10 @@ class Repository:
                 for number, (offset, length, _, table) in enumerate(blocks):
                     self._add_block(pack_id, header, (number, offset, length), table)
 
-    def _salvage_index(self, error: Exception) -> None:
-        """Without the index each pack still tells by its own directory what it holds."""
-        sys.stderr.write(f"the index is damaged ({error!r}): reading the directory of every pack instead\n")
+    def _salvage_index(self) -> None:
+        """Where the index is damaged or gone each pack still tells by its own directory what it holds."""
+        self.salvaged = True
+        sys.stderr.write("the index is damaged or lacks something: reading the directory of every pack instead\n")
         for name in self.names("packs"):
             with contextlib.suppress(*DAMAGED):
                 data = (self.path / name).read_bytes()
@@ -275,14 +276,26 @@ class Repository:
         start = 0
         for position, length in enumerate(lengths):
             at = 4 + 5 * count + 32 * position
-            self.places[table[at : at + 32]] = (pack_id, header, *place, start, length)
+            known = self.places.setdefault(table[at : at + 32], [])
+            if all(each[:3] != (pack_id, header, place[0]) for each in known):
+                known.append((pack_id, header, *place, start, length))
             start += length
 
     def chunk(self, kind: int, chunk_id: bytes) -> bytes:
-        """Return a chunk, authenticated and re-hashed."""
-        if chunk_id not in self.places:
-            raise ValueError(f"chunk {chunk_id.hex()} is in no index")
-        pack_id, header, number, offset, length, start, size = self.places[chunk_id]
+        """Return a chunk, authenticated and re-hashed, from whichever of its places is whole."""
+        failure: Exception = ValueError(f"chunk {chunk_id.hex()} is in no pack")
+        for _ in range(2):
+            for place in self.places.get(chunk_id, ()):
+                try:
+                    return self._read_chunk(kind, chunk_id, place)
+                except DAMAGED as error:
+                    failure = error
+            if not self.salvaged:
+                self._salvage_index()
+        raise failure
+
+    def _read_chunk(self, kind: int, chunk_id: bytes, place: tuple[bytes, bytes, int, int, int, int, int]) -> bytes:
+        pack_id, header, number, offset, length, start, size = place
         if self._block[0] != (pack_id, number):
             name = pack_id.hex()
             with (self.path / "packs" / name[:2] / name).open("rb") as pack:

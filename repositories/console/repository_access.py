@@ -70,6 +70,7 @@ def open_here(location: str, options: RepositoryOptions, terminal: Terminal) -> 
     wanted = access(location, options, terminal)
     repository = open_for(wanted)
     warn_if_public(wanted.password, terminal)
+    repository.warn = terminal.warning
     return repository
 
 

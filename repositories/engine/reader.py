@@ -6,11 +6,12 @@ re-hashed before anyone sees it.
 
 import collections
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from repositories.engine.errors import EngineError, IntegrityError, ObjectMissingError
 from repositories.engine.ids import ChunkKind
 from repositories.engine.index.lookup import ChunkIndex, Location
+from repositories.engine.index.recovery import IndexRecovery
 from repositories.engine.keys.keyring import Keyring
 from repositories.engine.limits import MIB
 from repositories.engine.packs.blocks import DecodedBlock
@@ -29,9 +30,14 @@ class ChunkReader:
         keyring: Keyring,
         cache_bytes: int = _CACHE_BYTES,
         failed: Callable[[bytes], None] = lambda pack_id: None,
+        recovery: IndexRecovery | None = None,
     ) -> None:
-        """`failed` is told of each pack that does not give back a chunk which it should hold."""
+        """`failed` is told of each pack that does not give back a chunk which it should hold.
+
+        `recovery` completes the index the first time that a chunk is not found there.
+        """
         self._failed = failed
+        self.recovery = recovery
         self._index = index
         self._packs = packs
         self._keyring = keyring
@@ -47,11 +53,21 @@ class ChunkReader:
 
     def locate(self, kind: ChunkKind, chunk_id: bytes) -> Location | None:
         """Return where a chunk lies, or None if no index names it."""
-        return self._index.locate(kind, chunk_id)
+        location = self._index.locate(kind, chunk_id)
+        return location if location is not None else next(self._recovered(kind, chunk_id), None)
+
+    def _recovered(self, kind: ChunkKind, chunk_id: bytes) -> Iterator[Location]:
+        """Yield the places of a chunk that the index does not name, if directories of packs do."""
+        if self.recovery is not None and self.recovery.run():
+            for location in self._index.locations(kind, chunk_id):
+                self.recovery.note_need()
+                yield location
 
     def read(self, kind: ChunkKind, chunk_id: bytes) -> bytes:
         """Return a chunk's content, from whichever place is whole. Raises IntegrityError or ObjectMissingError."""
         failure: EngineError | None = None
+        if self._index.locate(kind, chunk_id) is None:
+            self.locate(kind, chunk_id)
         for location in self._index.locations(kind, chunk_id):
             try:
                 return bytes(self.extract(self.read_block(location), kind, chunk_id, location))

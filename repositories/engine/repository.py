@@ -5,7 +5,7 @@ ids, errors, limits, clock) is imported.
 """
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from repositories.engine.chunking.cutter import Chunker, cutter
@@ -19,6 +19,7 @@ from repositories.engine.format.records import decode
 from repositories.engine.ids import Randomness, system_randomness
 from repositories.engine.index.catalogue import Catalogue, build_index
 from repositories.engine.index.lookup import Location
+from repositories.engine.index.recovery import IndexRecovery
 from repositories.engine.keys.keyring import Keyring
 from repositories.engine.keys.slots import Slot
 from repositories.engine.objects.store import ObjectStore, WholeObjects, steadily
@@ -86,14 +87,25 @@ class WriteSession(StoreWriteSession):
         """Put the lease, then read marks, damage and index. Raises the storage's errors."""
         super().__init__(repository.store, repository.catalogue, repository.clock, options)
         self.repository = repository
+        self._recovery.tell = repository.warn
+        try:
+            if repository.catalogue.lost() and self._recovery.run():
+                self._recovery.note_need()
+        except BaseException:
+            self.close()
+            raise
 
     def reader(self) -> ChunkReader:
         """Return a reader over the session's own index, which need not be built a second time."""
-        return ChunkReader(self._index, self.repository.pack_reader, self.repository.keyring, failed=self.distrust)
+        packs, keyring = self.repository.pack_reader, self.repository.keyring
+        return ChunkReader(self._index, packs, keyring, failed=self.distrust, recovery=self._recovery)
 
 
 class Repository:
-    """An opened repository. Safe in several threads; sessions and readers made from it are independent."""
+    """An opened repository. Safe in several threads; sessions and readers made from it are independent.
+
+    `warn` gets lines for people that a reader or session has to tell; whoever opened the repository sets it.
+    """
 
     def __init__(
         self, store: ObjectStore, config: Config, clock: Clock, unknown_write_features: tuple[str, ...] = ()
@@ -103,6 +115,7 @@ class Repository:
         self.clock = clock
         self.id = config.repository_id.hex()
         self.unknown_write_features = unknown_write_features
+        self.warn: Callable[[str], None] = _unheard
         self.catalogue = Catalogue(store)
         self.pack_reader = PackReader(store)
         self._notes = NotesReader(store)
@@ -166,10 +179,14 @@ class Repository:
         return Checkpoints(_in_order(listed.counted), _in_order(listed.void), damaged)
 
     def reader(self) -> ChunkReader:
-        """Return a reader over the index as it is listed now."""
+        """Return a reader over the index as it is listed now; what that lacks is looked for in packs' directories.
+
+        There a pack of any epoch counts: each chunk is hashed again, and only what counts can have named its id.
+        """
         live = self.catalogue.live(read_newest_sweep(self.store).accepts_segment)
         index = build_index(live, frozenset(), read_damage(self.store))
-        return ChunkReader(index, self.pack_reader, self.keyring)
+        recovery = IndexRecovery(self.store, self.pack_reader, index, lambda _: True, self.warn)
+        return ChunkReader(index, self.pack_reader, self.keyring, recovery=recovery)
 
     def chunker(self) -> Chunker:
         """Return a chunker of the parameters in use, for one thread."""
@@ -240,6 +257,10 @@ def open_repository(
     """
     opened = unlock(storage, secret, randomness)
     return Repository(opened.store, opened.config, clock, opened.unknown_write_features)
+
+
+def _unheard(_: str) -> None:
+    pass
 
 
 def _in_order(records: Mapping[bytes, CheckpointRecord]) -> list[StoredManifest]:

@@ -8,10 +8,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from repositories.engine.backup import Hooks
+from repositories.engine.check import CheckRequest, check
 from repositories.engine.ids import ChunkKind, short_id
 from repositories.engine.manifest.entries import EntryType, StreamRef, encode
 from repositories.engine.manifest.pages import Group, encode_leaf
-from repositories.engine.repository import CreateOptions, Repository, create_repository
+from repositories.engine.repository import CreateOptions, Repository, create_repository, open_repository
 from repositories.engine.storage.local import LocalStorage
 from tests.engine.repositories import CHEAP, PASSWORD, back_up_tree
 from tests.engine.restore.test_hostile import ATTACKS, Tree, commit, entry
@@ -121,6 +123,30 @@ def test_without_an_index_the_packs_tell_what_they_hold(tmp_path: Path, tree: Pa
     finished = call(tmp_path, "restore", "latest", tmp_path / "restored")
     assert finished.returncode == 0
     assert "the index is damaged" in finished.stderr
+    assert facts(tmp_path / "restored") == facts(tree)
+
+
+def test_without_any_index_object_the_packs_tell_what_they_hold(
+    tmp_path: Path, tree: Path, repository: Repository
+) -> None:
+    back_up_tree(repository, tree)
+    for path in (tmp_path / "repo").glob("**/index/*"):
+        path.unlink()
+    finished = call(tmp_path, "restore", "latest", tmp_path / "restored")
+    assert finished.returncode == 0
+    assert facts(tmp_path / "restored") == facts(tree)
+
+
+def test_of_a_damaged_and_a_whole_pack_the_whole_one_is_read(
+    tmp_path: Path, tree: Path, repository: Repository
+) -> None:
+    back_up_tree(repository, tree)
+    for path in (tmp_path / "repo" / "packs").rglob("*"):
+        if path.is_file():
+            flip(path, path.stat().st_size // 2)
+    check(repository, CheckRequest(read_data=True), Hooks())
+    back_up_tree(open_repository(repository.storage, PASSWORD), tree)
+    assert call(tmp_path, "restore", "latest", tmp_path / "restored").returncode == 0
     assert facts(tmp_path / "restored") == facts(tree)
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import blake3
 
 from repositories.engine.check.report import Beat, Findings
+from repositories.engine.display import show_count
 from repositories.engine.errors import (
     EngineError,
     IntegrityError,
@@ -20,6 +21,7 @@ from repositories.engine.errors import (
     UnsupportedFormatError,
 )
 from repositories.engine.format.kinds import DIRECTORIES, ObjectKind, object_name
+from repositories.engine.index.recovery import IndexRecovery
 from repositories.engine.packs.blocks import open_block, verify_chunks
 from repositories.engine.packs.directory import HASH_UNKNOWN, PackRecord
 from repositories.engine.packs.reader import parse_pack_header
@@ -73,6 +75,17 @@ def report_packs(results: Iterable[PackResult], lost: frozenset[bytes], findings
         else:
             findings.add("pack", object_name(ObjectKind.PACK, result.pack.pack_id), result.failure)
     return replaced
+
+
+def report_recovery(recovery: IndexRecovery | None, findings: Findings) -> None:
+    """Report an index that lacks packs which backups need."""
+    if recovery is not None and recovery.needed:
+        count = show_count(len(recovery.found), "pack")
+        findings.add(
+            "index",
+            DIRECTORIES[ObjectKind.INDEX],
+            f"backups need what {count} hold that no readable index segment names; they can be restored, more slowly",
+        )
 
 
 def unreferenced(repository: Repository, known: Iterable[bytes]) -> int:

@@ -50,7 +50,9 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class CheckProblem:
-    """One thing that is wrong. `object` names what, `kind` is stable: copy, keyring, manifest, page, pack, chunk."""
+    """One thing that is wrong. `object` names what, `kind` is stable: copy, keyring, index,
+    manifest, page, pack, chunk.
+    """
 
     kind: str
     object: str

@@ -15,6 +15,7 @@ from repositories.engine.check.packs import (
     ids_of,
     read_packs,
     report_packs,
+    report_recovery,
     unreferenced,
     unused,
 )
@@ -85,6 +86,8 @@ def _check(repository: Repository, request: CheckRequest, hooks: Hooks) -> Check
     backups = _decodable(repository, findings)
     check_links(repository, backups, findings)
     reader = repository.reader()
+    if repository.catalogue.lost() and reader.recovery is not None and reader.recovery.run():
+        reader.recovery.note_need()
     packs = reader.index.packs()
     ledger = read_ledger(repository.store, began_ns)
     memory = Memory(repository.store, ledger, hooks.clock, request.record_seconds)
@@ -98,6 +101,7 @@ def _check(repository: Repository, request: CheckRequest, hooks: Hooks) -> Check
         for backup in backups
         if (each := _check_backup(references, backup, findings)) is not None
     }
+    report_recovery(reader.recovery, findings)
     confirm_suspects(repository, suspects, findings)
     # What is hurt may name chunks that were not come to.
     unused_packs, unused_bytes = (0, 0) if findings.count else unused(packs.values(), references.names, pulse)

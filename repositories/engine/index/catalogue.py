@@ -10,6 +10,7 @@ from repositories.engine.format.kinds import ObjectKind
 from repositories.engine.index.lookup import ChunkIndex
 from repositories.engine.index.segments import SegmentRecord, decode_segment, live_segments
 from repositories.engine.objects.store import ObjectStore, WholeObjects, steadily
+from repositories.engine.objects.torn import was_torn
 from repositories.engine.packs.directory import PackRecord
 
 AcceptsSegment = Callable[[bytes, int], bool]
@@ -44,6 +45,11 @@ class Catalogue:
     def damaged(self) -> tuple[bytes, ...]:
         """Return the ids of segments that the last listing could not read in any copy."""
         return self._damaged
+
+    def lost(self) -> tuple[bytes, ...]:
+        """Return those of `damaged` that were whole once: packs that they alone name are in no index now."""
+        storage = self._store.storage
+        return tuple(each for each in self._damaged if not was_torn(storage, ObjectKind.INDEX, each))
 
     def _read_listed(self) -> WholeObjects[SegmentRecord]:
         return self._store.read_whole(ObjectKind.INDEX, self._segments, decode_segment)

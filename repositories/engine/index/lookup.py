@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from repositories.engine.ids import ChunkKind
-from repositories.engine.packs.directory import BlockRecord, PackRecord
+from repositories.engine.packs.directory import HASH_UNKNOWN, BlockRecord, PackRecord
 from repositories.engine.packs.reader import BlockPlace
 from repositories.engine.packs.table import table_ids, table_layout
 
@@ -60,7 +60,10 @@ class ChunkIndex:
         """Add packs; those already known are skipped."""
         with self._lock:
             for pack in packs:
-                if pack.pack_id not in self._packs:
+                known = self._packs.get(pack.pack_id)
+                if known is not None and known.content_hash == HASH_UNKNOWN:
+                    self._packs[pack.pack_id] = pack
+                elif known is None:
                     self._packs[pack.pack_id] = pack
                     for number, block in enumerate(pack.blocks):
                         self._add_block(pack, number, block)

@@ -33,6 +33,8 @@ def check_repository(request: Request, channel: Channel) -> dict[str, Any]:
 def _next_step(report: CheckReport) -> str:
     """Return what to do now; empty when all is well."""
     kinds = {problem.kind for problem in report.problems}
+    if "index" in kinds:
+        return "repair the repository: syncova-repo repair LOCATION; then check again"
     if kinds & {"pack", "chunk"} and not report.remembered:
         return "check again where the repository can be written to: damage must be remembered to be stored anew"
     if kinds & {"pack", "chunk"}:

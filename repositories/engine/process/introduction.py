@@ -17,14 +17,14 @@ from repositories.engine.repository import Repository
 
 def introduce(request: Request, channel: Channel) -> Repository:
     """Open the repository for reading and tell that it is open."""
-    repository = open_for(request.repository)
+    repository = _open(request, channel)
     _tell(request, channel, repository, read_controllers(repository))
     return repository
 
 
 def introduce_writer(request: Request, channel: Channel) -> Repository:
     """Open the repository, record the request's control plane in it, and tell what stood there before."""
-    repository = open_for(request.repository)
+    repository = _open(request, channel)
     before = read_controllers(repository)
     if request.controller is not None:
         _record(repository, request.controller, before)
@@ -38,6 +38,12 @@ def uuid_of(text: str, what: str) -> uuid.UUID:
         return uuid.UUID(text)
     except ValueError:
         raise ConfigurationError(f"{show_text(text)} is no {what}", hint="these ids are UUIDs") from None
+
+
+def _open(request: Request, channel: Channel) -> Repository:
+    repository = open_for(request.repository)
+    repository.warn = lambda message: channel.send(Log(level="warning", message=message))
+    return repository
 
 
 def _record(repository: Repository, mine: ControllerReference, before: list[Controller]) -> None:

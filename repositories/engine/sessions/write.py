@@ -17,6 +17,7 @@ from repositories.engine.format.kinds import ObjectKind, object_name
 from repositories.engine.format.records import encode
 from repositories.engine.ids import ChunkKind
 from repositories.engine.index.catalogue import Catalogue, build_index, packs_of
+from repositories.engine.index.recovery import IndexRecovery, is_current
 from repositories.engine.index.segments import SegmentRecord, plan_merge
 from repositories.engine.limits import MAX_BLOCK_DECODED, MAX_PAGE, MAX_ROOT
 from repositories.engine.objects.rotations import KeyWatch, Standing
@@ -24,6 +25,7 @@ from repositories.engine.objects.store import ObjectStore
 from repositories.engine.packs.blocks import BlockStyle, PendingChunk
 from repositories.engine.packs.directory import CLASS_OF_KIND, PackClass, PackRecord
 from repositories.engine.packs.pipeline import BlockPipeline, PipelineSettings
+from repositories.engine.packs.reader import PackReader
 from repositories.engine.sessions.fences import MarksView
 from repositories.engine.sessions.gather import Gatherer
 from repositories.engine.sessions.leases import Lease
@@ -58,6 +60,7 @@ class WriteSession:
             self._live = catalogue.live(read_newest_sweep(store).accepts_segment)
             self.absent_packs = absent_packs(store.storage, packs_of(self._live))
             self._index = build_index(self._live, self._marks.packs | self.absent_packs, read_damage(store))
+            self._recovery = IndexRecovery(store, PackReader(store), self._index, self._may_adopt)
         except BaseException:
             self._lease.end()
             raise
@@ -92,11 +95,13 @@ class WriteSession:
         A True is remembered: commit verifies what was asked for. So ask for each chunk of an entry that is taken over
         from a parent; a False there means that the chunk must be stored again.
         """
-        ordinal = self._index.present(chunk_id)
-        if ordinal is not None:
-            self._referenced.add(self._index.block_of(ordinal))
+        if self._is_stored(chunk_id):
             return True
-        return chunk_id in self._own
+        # An entry of a parent names what an index has named: one that does not may be damaged.
+        found = self._recovery.run() and self._is_stored(chunk_id)
+        if found:
+            self._recovery.note_need()
+        return found
 
     def distrust(self, pack_id: bytes) -> None:
         """Count nothing as stored that lies in this pack alone: a chunk of it could not be read."""
@@ -104,7 +109,7 @@ class WriteSession:
 
     def distrust_metadata(self) -> None:
         """Count no page or stream of an earlier session as stored: what describes a parent could not be read."""
-        own = {pack.pack_id for pack in self._own_packs}
+        own = {pack.pack_id for pack in self._own_packs} - {pack.pack_id for pack in self._recovery.found}
         packs = self._index.packs().values()
         doubtful = {pack.pack_id for pack in packs if pack.pack_class == PackClass.METADATA}
         self._index.distrust(frozenset(doubtful - own))
@@ -188,7 +193,7 @@ class WriteSession:
             self._pipeline.check()
         if len(data) > (MAX_PAGE if kind is ChunkKind.PAGE else MAX_BLOCK_DECODED):
             raise ValueError(f"a chunk of {len(data)} bytes is over the limit of its kind")
-        if self.has(kind, chunk_id):
+        if self._is_stored(chunk_id):
             return False
         with self._lock:
             if chunk_id in self._own:
@@ -201,15 +206,28 @@ class WriteSession:
                 self._pipeline.submit(pack_class, *block)
         return True
 
+    def _is_stored(self, chunk_id: bytes) -> bool:
+        ordinal = self._index.present(chunk_id)
+        if ordinal is not None:
+            self._referenced.add(self._index.block_of(ordinal))
+            return True
+        return chunk_id in self._own
+
+    def _may_adopt(self, pack: PackRecord) -> bool:
+        return is_current(self._store, pack) and pack.pack_id not in self._marks.packs
+
     def _keep_pack(self, pack: PackRecord) -> None:
         """Take note of a durable pack; called by the pipeline's thread."""
         self._unindexed.append(pack)
         self.stored_bytes += pack.length
 
     def _index_packs(self) -> None:
-        if not self._unindexed:
+        referenced = self._index.packs_of(self._referenced) if self._recovery.found else frozenset()
+        # Packs in no segment that this backup refers to: whoever reads it must find them in one.
+        adopted = self._recovery.among(referenced - {pack.pack_id for pack in self._own_packs})
+        packs, self._unindexed = (*self._unindexed, *adopted), []
+        if not packs:
             return
-        packs, self._unindexed = tuple(self._unindexed), []
         with self._pipeline.poisoning():
             self._put_segment((), packs)
         self._own_packs.extend(packs)
