@@ -122,7 +122,7 @@ def _print_proof(terminal: Terminal, report: dict[str, Any]) -> None:
 def _print_notes(terminal: Terminal, report: dict[str, Any]) -> None:
     if report["unused_packs"]:
         held = f"{show_count(report['unused_packs'], 'pack')} ({show_bytes(report['unused_bytes'])})"
-        terminal.line(f"{held} hold nothing of any backup: broken off, not finished, or their manifests are gone")
+        terminal.line(f"{held} hold nothing of any backup: broken off, not finished, deleted, or lost manifests")
     if report["replaced_packs"]:
         held = show_count(report["replaced_packs"], "damaged pack")
         terminal.note(f"{held} not counted: other packs hold all of the content")

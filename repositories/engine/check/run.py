@@ -83,8 +83,9 @@ def _check(repository: Repository, request: CheckRequest, hooks: Hooks) -> Check
     suspects = Suspects()
     objects = check_copies(repository, suspects, pulse)
     # Backups before the index: what is committed meanwhile refers to packs that an older index does not know.
-    backups = _decodable(repository, findings)
-    check_links(repository, backups, findings)
+    present = _decodable(repository, findings)
+    check_links(repository, present, findings)
+    backups = [backup for backup in present if not backup.deleted]
     reader = repository.reader()
     if repository.catalogue.lost() and reader.recovery is not None and reader.recovery.run():
         reader.recovery.note_need()
@@ -173,12 +174,16 @@ def _lost_chunks(packs: Packs, results: Sequence[PackResult]) -> frozenset[bytes
 
 
 def _decodable(repository: Repository, findings: Findings) -> list[Backup]:
+    """Return the backups, also the deleted ones: what those name must not be gone unseen either."""
     backups: list[Backup] = []
-    for stored in repository.backups():
+    for stored in repository.backups(deleted=True):
         try:
-            backups.append(Backup(stored.object_id, stored.received_ns, decode_root(stored.root)))
+            root = decode_root(stored.root)
         except IntegrityError as error:
-            findings.add("manifest", stored.name, error.message)
+            if not stored.deleted:
+                findings.add("manifest", stored.name, error.message)
+            continue
+        backups.append(Backup(stored.object_id, stored.received_ns, root, stored.deleted))
     for name in repository.damaged_manifests():
         findings.add("manifest", name, "no copy of it can be read: this backup is lost")
     return backups

@@ -63,3 +63,27 @@ def test_a_deleted_backup_is_not_missed_until_the_deletion_is_undone(
     assert run(storage).ok
     store.put(ObjectKind.TOMBSTONE, encode(TombstoneRecord((), 2, "undone", tombstone)))
     assert not run(storage).ok
+
+
+def test_a_part_of_a_deletion_that_is_undone_leaves_the_rest_known(
+    storage: MemoryStorage, manifests: list[str]
+) -> None:
+    """What a prune has taken of a deletion is no loss because another part of it was brought back."""
+    store = opened(storage).store
+    gone, back = (bytes.fromhex(each) for each in manifests[:2])
+    tombstone = store.put(ObjectKind.TOMBSTONE, encode(TombstoneRecord((gone, back), 1, "keep rule")))
+    store.put(ObjectKind.TOMBSTONE, encode(TombstoneRecord((back,), 2, "undone", tombstone)))
+    remove(storage, manifests[0])
+    assert run(storage).ok
+    remove(storage, manifests[1])
+    assert [problem.object for problem in run(storage).problems] == [f"manifests/{manifests[1]}"]
+
+
+def test_what_a_deleted_backup_names_is_missed_too(storage: MemoryStorage, manifests: list[str]) -> None:
+    """3.14: the one that names it may be deleted; and a deleted one is no problem itself, nor is its lack later."""
+    store = opened(storage).store
+    store.put(ObjectKind.TOMBSTONE, encode(TombstoneRecord((bytes.fromhex(manifests[1]),), 1, "keep rule")))
+    report = run(storage)
+    assert (report.ok, report.backups) == (True, 2)
+    remove(storage, manifests[0])
+    assert [problem.object for problem in run(storage).problems] == [f"manifests/{manifests[0]}"]
