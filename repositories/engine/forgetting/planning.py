@@ -115,6 +115,8 @@ def readable_notes(repository: Repository) -> Notes:
 
 def _require_sense(request: ForgetRequest) -> None:
     require_text(request.reason, "the reason")
+    if request.rules.negative:
+        raise ConfigurationError("a keep rule has a negative number", hint="give how many to keep")
     if request.ids and not request.rules.empty:
         raise ConfigurationError("ids and keep rules were given", hint="give either; named backups need no rule")
     if request.ids and request.tag is not None:

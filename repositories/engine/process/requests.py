@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 VERSION = 1
 
-Operation = Literal["backup", "restore", "check", "info", "list"]
+Operation = Literal["backup", "restore", "check", "info", "list", "forget"]
 
 
 class RepositoryAccess(Struct, frozen=True, kw_only=True):
@@ -110,6 +110,28 @@ class CheckOrder(Struct, frozen=True, kw_only=True):
     max_seconds: float | None = None
 
 
+class ForgetOrder(Struct, frozen=True, kw_only=True):
+    """What to delete: the named `backups`, or of each source all that no keep rule keeps; the request may be dry.
+
+    A count of 0 is no rule; `zone` names whose days count. `source` and `tag` narrow what rules look at.
+    """
+
+    backups: tuple[str, ...] = ()
+    keep_last: int = 0
+    keep_hourly: int = 0
+    keep_daily: int = 0
+    keep_weekly: int = 0
+    keep_monthly: int = 0
+    keep_yearly: int = 0
+    keep_within_seconds: int = 0
+    keep_tags: tuple[str, ...] = ()
+    zone: str = "UTC"
+    source: str | None = None
+    tag: str | None = None
+    allow_last: bool = False
+    reason: str = ""
+
+
 class Request(Struct, frozen=True, kw_only=True):
     """The first line on stdin; EngineProcess fills in `parent_pid`."""
 
@@ -130,3 +152,4 @@ class Request(Struct, frozen=True, kw_only=True):
     skip_paths: tuple[bytes, ...] = field(name="skip_paths_base64", default=())
     restore: RestoreOrder | None = None
     check: CheckOrder | None = None
+    forget: ForgetOrder | None = None

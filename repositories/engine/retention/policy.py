@@ -57,6 +57,12 @@ class KeepRules:
         """Whether nothing would be kept by any rule."""
         return not (self.last or self.within_ns or self.tags or any(getattr(self, each) for each in BUCKETS))
 
+    @property
+    def negative(self) -> bool:
+        """Whether a number makes no sense."""
+        counts: list[int] = [self.last, self.within_ns, *(getattr(self, each) for each in BUCKETS)]
+        return min(counts) < 0
+
 
 @dataclass(frozen=True, slots=True)
 class Reason:
