@@ -114,7 +114,8 @@ class Server:
 
     def _attributes(self, node: Node) -> bytes:
         times = node.mtime, node.now
-        return wire.attributes(node.number, node.size, times, node.mode, node.links, node.owner, node.device)
+        inode = node.number + self._switches.get("renumbered", 0)
+        return wire.attributes(inode, node.size, times, node.mode, node.links, node.owner, node.device)
 
     def _entry(self, node: Node) -> bytes:
         return wire.entry(node.number, self._attributes(node))

@@ -15,16 +15,13 @@ import unicodedata
 from typing import Final
 
 from repositories.engine.manifest.order import join, split
+from repositories.engine.restore.publishing import probe_name
 from repositories.engine.restore.tally import Tally
 from repositories.engine.restore.writing import look
 
 _GET_FLAGS: Final = 0x80086601 if struct.calcsize("l") == 8 else 0x80046601
 _CASE_FOLDED: Final = 0x40000000
-_PROBE: Final = ".syncova-Probe-\N{LATIN CAPITAL LETTER E WITH ACUTE}.part"
-_VARIANTS: Final = (
-    _PROBE.swapcase(), _PROBE.lower(), unicodedata.normalize("NFD", _PROBE), _PROBE + ".", _PROBE + " ",
-)  # fmt: skip
-_CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
 class Names:
@@ -103,23 +100,26 @@ class Collisions:
     def _is_exact(self, directory: int) -> bool:
         key = (os.fstat(directory).st_dev, _is_case_folded(directory))
         if key not in self._exact:
-            self._exact[key] = _probe(directory)
+            exact = _probe(directory)
+            if exact is None:
+                return False  # the next directory may tell
+            self._exact[key] = exact
         return self._exact[key]
 
 
-def _probe(directory: int) -> bool:
-    """Return whether a directory tells apart names that many do not; False also if that cannot be found out."""
+def _probe(directory: int) -> bool | None:
+    """Return whether a directory tells apart names that many do not; None if that cannot be found out."""
     before = os.fstat(directory)
+    name = probe_name()
+    variants = (name.swapcase(), name.lower(), unicodedata.normalize("NFD", name), name + ".", name + " ")
     try:
-        os.close(os.open(_PROBE, _CREATE, 0o600, dir_fd=directory))
+        os.close(os.open(name.encode(), _CREATE, 0o600, dir_fd=directory))
         try:
-            found = [look(directory, os.fsencode(variant)) for variant in _VARIANTS]
-            # Another restore may have removed it meanwhile: then nothing was found out.
-            return look(directory, os.fsencode(_PROBE)) is not None and found == [None] * len(found)
+            return all(look(directory, variant.encode()) is None for variant in variants)
         finally:
-            os.unlink(_PROBE, dir_fd=directory)
+            os.unlink(name.encode(), dir_fd=directory)
     except OSError:
-        return False
+        return None
     finally:
         with contextlib.suppress(OSError):
             os.utime(directory, ns=(before.st_atime_ns, before.st_mtime_ns))

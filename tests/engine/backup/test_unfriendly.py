@@ -18,7 +18,7 @@ from repositories.engine.source.files import open_regular
 from repositories.engine.storage.faults import Fault, FaultyStorage, KilledError
 from repositories.engine.storage.memory import MemoryStorage
 from tests.engine.repositories import PASSWORD, back_up_tree, entry_of, make_repository, restore_latest
-from tests.engine.trees import assert_same, build_everything, describe, pattern
+from tests.engine.trees import IS_ROOT, assert_same, build_everything, describe, pattern
 from tests.engine.users import as_ordinary_user
 
 
@@ -100,6 +100,11 @@ SWAPS: dict[str, tuple[Callable[[Path], None], ProblemKind]] = {
     "fifo": (lambda path: os.mkfifo(path), ProblemKind.TYPE_CHANGED),
     "directory": (lambda path: path.mkdir(), ProblemKind.TYPE_CHANGED),
 }
+if IS_ROOT:
+    SWAPS["device"] = (
+        lambda path: os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, 5)),
+        ProblemKind.TYPE_CHANGED,
+    )
 
 
 @pytest.mark.parametrize("swap", SWAPS)

@@ -10,7 +10,10 @@ import pytest
 
 from repositories.engine.repository import Repository
 from repositories.engine.restore import Deletion, Overwrite, RestoreResult
+from repositories.engine.restore.collisions import Names
+from repositories.engine.restore.publishing import probe_name
 from tests.engine.repositories import back_up_tree, plan_latest, restore_latest
+from tests.engine.users import as_ordinary_user, let_others_through
 from tests.fuse.mounting import Mounted, mounted
 
 NFC, NFD = "\N{LATIN SMALL LETTER E WITH ACUTE}", "e\N{COMBINING ACUTE ACCENT}"
@@ -83,6 +86,38 @@ def assert_apart(result: RestoreResult, out: Path) -> None:
         b"DIR": None, b"DIR/one": b"DIR/one", b"FILE": b"FILE", b"LINK": b"-> FILE", b"FIFO": b"fifo",
         b"MIXED": b"MIXED", b"sub": None, b"sub/A": b"sub/A",
     }  # fmt: skip
+
+
+def test_an_ordinary_user_is_told_as_well(tree: Path, folding: Mounted, tmp_path: Path, repository: Repository) -> None:
+    """2.14."""
+    back_up_tree(repository, tree)
+    out = folding.path / "out"
+    out.mkdir()
+    let_others_through(tmp_path)
+
+    def run() -> dict[bytes, bytes]:
+        restore_latest(repository, out)
+        again = restore_latest(repository, out, overwrite=Overwrite.IF_CHANGED, deletion=Deletion())
+        assert_apart(again, out)
+        return dict(again.collided_paths)
+
+    assert as_ordinary_user(run, out) == COLLIDED
+
+
+def test_inodes_may_be_numbered_anew(folding: Mounted) -> None:
+    """As vfat does when memory is short: likeness tells whom to look at, and the file system whether it is the same."""
+    (folding.path / "A").touch()
+    names = Names()
+    directory = os.open(folding.path, os.O_RDONLY)
+    try:
+        names.took(directory, b"A")
+        folding.switch(renumbered=1_000_000)
+        assert names.rival(directory, b"a") == b"A"
+        (folding.path / "b").touch()
+        assert names.rival(directory, b"b") is None
+        assert names.rival(directory, b"nothing") is None
+    finally:
+        os.close(directory)
 
 
 @pytest.mark.parametrize("mode", MODES, ids=str)
@@ -180,16 +215,20 @@ def test_names_stored_in_small_letters(tree: Path, tmp_path: Path, repository: R
             assert (target.path / "out" / "file").read_text() == "FILE"
 
 
+def is_probe(path: Any) -> bool:
+    return isinstance(path, bytes) and b"-\xc3\x89.part" in path
+
+
 def test_ordinary_targets_are_probed_once_and_left_as_they_were(
     tree: Path, tmp_path: Path, repository: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     back_up_tree(repository, tree)
-    opened: list[str] = []
+    opened: list[Any] = []
     real = os.open
 
     def counted(path: Any, *rest: Any, **options: Any) -> int:
-        if "Probe" in os.fsdecode(path):
-            opened.append(os.fsdecode(path))
+        if is_probe(path):
+            opened.append(path)
         return real(path, *rest, **options)
 
     monkeypatch.setattr(os, "open", counted)
@@ -203,12 +242,27 @@ def test_ordinary_targets_are_probed_once_and_left_as_they_were(
     assert set(os.listdir(out)) == set(os.listdir(tree))
 
 
+@pytest.mark.parametrize("switches", [{}, {"lowers": True}, {"form": "NFD"}, {"folds": True}], ids=str)
+def test_a_probe_that_a_kill_left_is_removed(switches: dict[str, Any], tmp_path: Path, repository: Repository) -> None:
+    """However the file system lists it, also in a directory that is only the way to what is restored."""
+    (tmp_path / "tree" / "way").mkdir(parents=True)
+    (tmp_path / "tree" / "way" / "file").write_text("file")
+    back_up_tree(repository, tmp_path / "tree")
+    with mounted(tmp_path / "mounted", **switches) as target:
+        out = target.path / "out"
+        (out / "way").mkdir(parents=True)
+        for directory in (out, out / "way"):
+            (directory / probe_name()).touch()
+        restore_latest(repository, out, paths=(b"way/file",))
+        assert [os.listdir(out), os.listdir(out / "way")] == [["way"], ["file"]]
+
+
 def test_a_target_in_which_nothing_can_be_found_out_is_taken_for_folding(
     tree: Path, tmp_path: Path, repository: Repository
 ) -> None:
     """Names that the probe cannot have: every object is looked at, and nothing is called a collision for that."""
     back_up_tree(repository, tree)
-    with mounted(tmp_path / "mounted", refuses="P") as target:
+    with mounted(tmp_path / "mounted", refuses=NFC.upper()) as target:
         result = restore_latest(repository, target.path / "out", verify=True)
         assert (result.exit_code, result.collided) == (0, 0)
         assert len(os.listdir(target.path / "out")) == len(os.listdir(tree))
