@@ -6,7 +6,7 @@ from repositories.console import head_start, streams
 
 if __name__ == "__main__":
     streams.complete()
-    head_start.begin(sys.argv[1:], frozenset({"check"}))
+    head_start.begin(sys.argv[1:], frozenset({"check", "copy"}))
     # Imported while the child starts.
     from repositories.cli.program import main
 

@@ -9,14 +9,15 @@ from typer import Option
 
 from repositories.cli.arguments import LOCATION_RULE, LocationOptions, expect
 from repositories.console import exits
-from repositories.console.failures import OutputLostError
-from repositories.console.passwords import read_new_password, warn_if_public
-from repositories.console.repository_access import split_location
+from repositories.console.failures import CommandError, OutputLostError
+from repositories.console.passwords import PasswordPlace, read_new_password, read_secret, warn_if_public
+from repositories.console.repository_access import resolve, split_location
 from repositories.console.terminal import Terminal, terminal_of
 from repositories.engine.display import show_text
+from repositories.engine.process.requests import RepositoryAccess
 
 if TYPE_CHECKING:
-    from repositories.engine.repository import CreatedRepository
+    from repositories.engine.repository import CreatedRepository, Repository
 
 NAME = "create"
 HELP = (
@@ -25,6 +26,7 @@ HELP = (
 EXAMPLES = (
     "create /mnt/backups/home --password-file ~/.backup-password",
     "create -r /mnt/backups/home --label laptop --json",
+    "create /mnt/second/home --related-to /mnt/backups/home --related-password-file ~/.backup-password",
 )
 
 
@@ -33,6 +35,23 @@ class Options(LocationOptions):
     """What `create` takes."""
 
     label: Annotated[str, Option("--label", help="Name of the first password, in clear.")] = ""
+    related_to: Annotated[
+        str | None,
+        Option(
+            "--related-to",
+            metavar="LOCATION",
+            help="Take over the secrets by which this repository names its chunks: copies between the two are cheap.",
+        ),
+    ] = None
+    related_password_file: Annotated[
+        str | None, Option("--related-password-file", metavar="FILE", help="File that holds its password.")
+    ] = None
+    related_password_command: Annotated[
+        str | None, Option("--related-password-command", metavar="COMMAND", help="Program that prints its password.")
+    ] = None
+    related_insecure_no_password: Annotated[
+        bool, Option("--related-insecure-no-password", help="It has the published empty password.")
+    ] = False
     padding: Annotated[bool, Option("--padding", help="Round sizes up, so that they tell less (up to 12 % more).")] = (
         False
     )
@@ -49,6 +68,7 @@ def run(options: Options) -> int:
     expect(rest, ())
     storage = open_storage(location)
     password = read_new_password(options, terminal)
+    related = _related(options, terminal)
     created = create_repository(
         storage,
         CreateOptions(
@@ -56,6 +76,7 @@ def run(options: Options) -> int:
             label=options.label,
             insecure_no_password=options.insecure_no_password,
             padding=options.padding,
+            related_to=related.keyring if related is not None else None,
         ),
     )
     try:
@@ -68,6 +89,25 @@ def run(options: Options) -> int:
         ) from error
     warn_if_public(password, terminal)
     return exits.DONE
+
+
+def _related(options: Options, terminal: Terminal) -> "Repository | None":
+    """Open the repository that the new one is to be related to."""
+    # Heavy; a wrong option should not wait for it.
+    from repositories.engine.process.opening import open_for
+
+    place = PasswordPlace(
+        options.related_password_file,
+        options.related_password_command,
+        options.related_insecure_no_password,
+        prefix="related-",
+    )
+    if options.related_to is None:
+        if place.file or place.command or place.insecure:
+            raise CommandError("no repository is named that this password opens", hint="name it with --related-to")
+        return None
+    password = read_secret(place, terminal, "Password of the related repository: ")
+    return open_for(RepositoryAccess(location=resolve(options.related_to), password=password))
 
 
 def _print(terminal: Terminal, created: "CreatedRepository", location: str) -> None:

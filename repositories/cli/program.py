@@ -4,12 +4,27 @@ from collections.abc import Sequence
 
 import typer
 
-from repositories.cli import check, create, diff, dump, find, forget, hold, info, list_backups, ls, show, tag, undelete
+from repositories.cli import (
+    check,
+    copy,
+    create,
+    diff,
+    dump,
+    find,
+    forget,
+    hold,
+    info,
+    list_backups,
+    ls,
+    show,
+    tag,
+    undelete,
+)
 from repositories.console.entry import new_program, run
 from repositories.console.verbs import add_verb
 
 NAME = "syncova-repo"
-VERBS = (create, info, list_backups, show, ls, find, diff, dump, check, forget, undelete, tag, hold)
+VERBS = (create, info, list_backups, show, ls, find, diff, dump, check, forget, undelete, tag, hold, copy)
 
 
 def build() -> typer.Typer:

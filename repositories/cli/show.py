@@ -79,6 +79,7 @@ def _print(terminal: Terminal, backup: "Backup", problems: Iterator[dict[str, An
             ("path", show_path(root.source.id)),
             ("host", show_text(root.source.host)),
             ("time", show_time(backup.received_ns)),
+            *_copied(backup),
             ("mode", show_text(root.lineage.mode)),
             ("parent", "none" if root.lineage.parent is None else show_text(root.lineage.parent)),
             ("run", f"{show_text(root.origin.run_id)} ({show_text(root.origin.trigger)})"),
@@ -95,6 +96,13 @@ def _print(terminal: Terminal, backup: "Backup", problems: Iterator[dict[str, An
         terminal.line(f"  note: {line}")
     for problem in problems:
         terminal.line(f"  {problem['severity']}: {problem['path']}: {_reason(problem)}")
+
+
+def _copied(backup: "Backup") -> list[tuple[str, str]]:
+    copied = backup.copied
+    if copied is None:
+        return []
+    return [("copied", f"from repository {copied.repository_id.hex()} on {show_time(copied.copied_ns)}")]
 
 
 def _hold(hold: dict[str, Any]) -> str:

@@ -9,6 +9,7 @@ import shlex
 import stat
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 from repositories.console.failures import CommandError, PasswordMissingError, PasswordUnreadableError
@@ -19,7 +20,17 @@ from syncova_project import env
 
 VARIABLE = "SYNCOVA_REPOSITORY_PASSWORD"
 _LIMIT = 65_536
-_HINT = f"give --password-file, --password-command, {VARIABLE} or {VARIABLE}_FILE, or run it on a terminal"
+
+
+@dataclass(frozen=True, slots=True)
+class PasswordPlace:
+    """Where the password of a second repository comes from: its options begin with `prefix`, and have no variable."""
+
+    file: str | None
+    command: str | None
+    insecure: bool
+    prefix: str = ""
+    variable: str | None = None
 
 
 def read_password(options: RepositoryOptions, terminal: Terminal) -> str:
@@ -28,23 +39,38 @@ def read_password(options: RepositoryOptions, terminal: Terminal) -> str:
     Raises PasswordMissingError when there is none and no terminal to ask on, PasswordUnreadableError when the
     named source gives none.
     """
-    given = _given(options, terminal)
+    return read_secret(_place_of(options), terminal, "Password or recovery code: ")
+
+
+def read_secret(place: PasswordPlace, terminal: Terminal, question: str) -> str:
+    """Return the secret from `place`, else the answer to `question` on a terminal. Raises as `read_password` does."""
+    given = _given(place, terminal)
     if given is not None:
         return given
-    _need_terminal()
-    return _refuse_empty(getpass.getpass("Password or recovery code: "), "what was typed")
+    _need_terminal(place)
+    return _refuse_empty(getpass.getpass(question), "what was typed")
 
 
 def read_new_password(options: RepositoryOptions, terminal: Terminal) -> str:
     """Return the password of a repository that is about to be made; asks twice on a terminal."""
-    given = _given(options, terminal)
+    return read_new_secret(_place_of(options), terminal)
+
+
+def read_new_secret(place: PasswordPlace, terminal: Terminal) -> str:
+    """Return a new password from `place`, else what is typed twice on a terminal. Raises as `read_password` does."""
+    given = _given(place, terminal)
     if given is not None:
         return given
-    _need_terminal()
+    _need_terminal(place)
     password = _refuse_empty(getpass.getpass("New password: "), "what was typed")
     if getpass.getpass("The same again: ") != password:
         raise CommandError("the two passwords differ", hint="run the command again")
     return password
+
+
+def read_password_file(name: str, terminal: Terminal, option: str) -> str:
+    """Return the password in a file that `option` names. Raises PasswordUnreadableError."""
+    return _from_file(name, terminal, option)
 
 
 def warn_if_public(password: str, terminal: Terminal) -> None:
@@ -53,30 +79,36 @@ def warn_if_public(password: str, terminal: Terminal) -> None:
         terminal.warning("this repository is not secret: its password is empty and published")
 
 
-def _given(options: RepositoryOptions, terminal: Terminal) -> str | None:
-    ways = [options.password_file is not None, options.password_command is not None, options.insecure_no_password]
+def _place_of(options: RepositoryOptions) -> PasswordPlace:
+    return PasswordPlace(
+        options.password_file, options.password_command, options.insecure_no_password, variable=VARIABLE
+    )
+
+
+def _given(place: PasswordPlace, terminal: Terminal) -> str | None:
+    prefix = place.prefix
+    ways = [place.file is not None, place.command is not None, place.insecure]
     if sum(ways) > 1:
-        raise CommandError(
-            "--password-file, --password-command and --insecure-no-password exclude each other", hint="give one"
-        )
-    if options.insecure_no_password:
+        names = f"--{prefix}password-file, --{prefix}password-command and --{prefix}insecure-no-password"
+        raise CommandError(f"{names} exclude each other", hint="give one")
+    if place.insecure:
         return ""
-    if options.password_file is not None:
-        return _from_file(options.password_file, terminal)
-    if options.password_command is not None:
-        return _from_command(options.password_command)
-    value = env.text(VARIABLE)
+    if place.file is not None:
+        return _from_file(place.file, terminal, f"--{prefix}password-file")
+    if place.command is not None:
+        return _from_command(place.command)
+    value = env.text(place.variable) if place.variable is not None else None
     return None if value is None else _refuse_empty(_first_line(value.encode(), VARIABLE), VARIABLE)
 
 
-def _from_file(name: str, terminal: Terminal) -> str:
+def _from_file(name: str, terminal: Terminal, option: str) -> str:
     try:
         with Path(name).open("rb") as file:
             content = file.read(_LIMIT + 1)
             mode = os.fstat(file.fileno()).st_mode
     except OSError as error:
         raise PasswordUnreadableError(
-            f"the password file {show_text(name)} cannot be read: {error.strerror}", hint="check --password-file"
+            f"the password file {show_text(name)} cannot be read: {error.strerror}", hint=f"check {option}"
         ) from error
     if stat.S_ISREG(mode) and mode & 0o077:
         terminal.warning(f"the password file {show_text(name)} may be read by other users: chmod 600 it")
@@ -124,6 +156,11 @@ def _refuse_empty(password: str, what: str) -> str:
     return password
 
 
-def _need_terminal() -> None:
+def _need_terminal(place: PasswordPlace) -> None:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise PasswordMissingError("no password was given and there is no terminal to ask on", hint=_HINT)
+        ways = [f"--{place.prefix}password-file", f"--{place.prefix}password-command"]
+        ways += [place.variable, f"{place.variable}_FILE"] if place.variable is not None else []
+        raise PasswordMissingError(
+            "no password was given and there is no terminal to ask on",
+            hint=f"give {', '.join(ways[:-1])} or {ways[-1]}, or run it on a terminal",
+        )

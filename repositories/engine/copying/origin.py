@@ -27,7 +27,7 @@ class Pulse:
     def __init__(self, hooks: Hooks) -> None:
         self._hooks = hooks
         self._next = float("-inf")
-        self.phase = "looking"
+        self.phase = "copying"
         self.backups = 0
         self.bytes_read = 0
         self.stored: Callable[[], int] = int

@@ -115,7 +115,6 @@ class _Copy:
             self._take_note(backup, "", missing_of(origin, needs, there))
 
     def _one(self, backup: Backup, carrier: Carrier, session: CopySession) -> None:
-        self._pulse.phase = "copying"
         before = carrier.missing_bytes
         try:
             changes = carrier.carry(backup.root, self._roots[backup.manifest_id])

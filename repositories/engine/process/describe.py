@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from repositories.engine.display import path_fields, show_text, time_field
+from repositories.engine.keychain.remaining import sealed_before
 from repositories.engine.keys.slots import Slot, SlotRole
 from repositories.engine.manifest.backups import AcceptedManifest, Backup, list_backups
 from repositories.engine.manifest.entries import FLAG_CHANGED, Entry, EntryType, unpack_time
@@ -58,7 +59,20 @@ def backup_fields(backup: Backup, hurt: frozenset[str] = frozenset(), said: Said
         "warnings": figures.warnings,
         "notes": figures.notes,
         "manifest_id": backup.manifest_id,
+        "copied_from": _copied_from(backup),
         **({} if said is None else label_fields(backup, said)),
+    }
+
+
+def _copied_from(backup: Backup) -> dict[str, str] | None:
+    """Return of what a backup is a copy; its `time` is that of the original."""
+    copied = backup.copied
+    if copied is None:
+        return None
+    return {
+        "repository_id": copied.repository_id.hex(),
+        "manifest_id": copied.manifest_id.hex(),
+        "time": time_field(copied.copied_ns),
     }
 
 
@@ -140,6 +154,7 @@ def repository_fields(repository: Repository) -> dict[str, Any]:
     """Return what `info` tells about a repository; sizes in bytes of what lies on the medium."""
     slots, damaged = repository.slots()
     config, keyring = repository.config, repository.keyring
+    before_rotation = sealed_before(repository.store, repository.catalogue)
     present = list_backups(repository, deleted=True)
     backups = [backup for backup in present if not backup.deleted]
     counts: Counter[str] = Counter()
@@ -169,6 +184,8 @@ def repository_fields(repository: Repository) -> dict[str, Any]:
         ],
         "packs": counts["packs"],
         "pack_bytes": sizes["packs"],
+        "packs_of_older_keys": before_rotation.packs,
+        "pack_bytes_of_older_keys": before_rotation.bytes,
         "objects": counts.total(),
         "bytes": sizes.total(),
         "free_bytes": repository.storage.free_space(),

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 VERSION = 1
 
-Operation = Literal["backup", "restore", "check", "info", "list", "forget"]
+Operation = Literal["backup", "restore", "check", "info", "list", "copy", "forget"]
 
 
 class RepositoryAccess(Struct, frozen=True, kw_only=True):
@@ -110,6 +110,17 @@ class CheckOrder(Struct, frozen=True, kw_only=True):
     max_seconds: float | None = None
 
 
+class CopyOrder(Struct, frozen=True, kw_only=True):
+    """What to copy from the request's repository, and to where.
+
+    All backups but for `source` and `backups`: ids, unique parts of ids, or `latest`.
+    """
+
+    to: RepositoryAccess
+    backups: tuple[str, ...] = ()
+    source: str | None = None
+
+
 class ForgetOrder(Struct, frozen=True, kw_only=True):
     """What to delete: the named `backups`, or of each source all that no keep rule keeps; the request may be dry.
 
@@ -152,4 +163,5 @@ class Request(Struct, frozen=True, kw_only=True):
     skip_paths: tuple[bytes, ...] = field(name="skip_paths_base64", default=())
     restore: RestoreOrder | None = None
     check: CheckOrder | None = None
+    copy: CopyOrder | None = None
     forget: ForgetOrder | None = None

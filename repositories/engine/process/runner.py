@@ -20,6 +20,7 @@ OPERATIONS = {
     "backup": ("backup_operation", "back_up_sources"),
     "restore": ("restore_operation", "restore_backup"),
     "check": ("check_operation", "check_repository"),
+    "copy": ("copy_operation", "copy_repository"),
     "forget": ("forget_operation", "forget_backups"),
     "info": ("read_operations", "tell_info"),
     "list": ("read_operations", "tell_backups"),

@@ -1,0 +1,90 @@
+"""The operation `copy`: backups of the request's repository carried over into another one.
+
+Owns the opening of the second repository and the result's shape. The engine's copying owns all the rest.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from repositories.engine.backup.options import Hooks
+from repositories.engine.clock import SYSTEM_CLOCK
+from repositories.engine.copying import CopiedBackup, CopyReport, CopyRequest, copy_backups
+from repositories.engine.display import show_text
+from repositories.engine.errors import ConfigurationError, EngineError
+from repositories.engine.manifest.backups import Backup
+from repositories.engine.process.channel import Channel
+from repositories.engine.process.describe import backup_fields
+from repositories.engine.process.introduction import introduce
+from repositories.engine.process.opening import open_for
+from repositories.engine.process.protocol import Log
+from repositories.engine.process.reports import bucket_of, progress_event
+from repositories.engine.process.requests import RepositoryAccess, Request
+from repositories.engine.progress import Progress, ProgressGate
+from repositories.engine.repository import Repository
+
+
+def copy_repository(request: Request, channel: Channel) -> dict[str, Any]:
+    """Copy; damage in the origin is a result, not an error."""
+    order = request.copy
+    if order is None:
+        raise ConfigurationError("a copy needs a repository to copy to", hint="this is a defect of the caller")
+    bucket = bucket_of(request, channel)
+    origin = introduce(request, channel)
+    target = _open_target(order.to, channel)
+
+    def report(progress: Progress) -> None:
+        channel.send(progress_event(progress, None))
+
+    hooks = Hooks(
+        report=ProgressGate(report, SYSTEM_CLOCK.monotonic),
+        cancelled=channel.cancelled,
+        # No run's lease is asked for: copies of one backup are found to be there by their id.
+        read_bucket=bucket,
+    )
+    wanted = CopyRequest(
+        order.backups, order.source, request.dry_run, request.compression, flush_seconds=request.checkpoint_seconds
+    )
+    return copy_fields(copy_backups(origin, target, wanted, hooks), target)
+
+
+def _open_target(access: RepositoryAccess, channel: Channel) -> Repository:
+    try:
+        target = open_for(access)
+    except EngineError as error:
+        # Two repositories are opened: it must be told which one failed.
+        raise type(error)(f"the repository to copy to: {error.message}", hint=error.hint) from error
+    if access.expected_id is not None and access.expected_id != target.id:
+        message = f"the repository to copy to is {target.id}, not {show_text(access.expected_id)}: was it swapped?"
+        channel.send(Log(level="warning", message=message))
+    return target
+
+
+def copy_fields(report: CopyReport, target: Repository) -> dict[str, Any]:
+    """Return a copy's report as JSON values; sizes in bytes."""
+    return {
+        "exit_code": report.exit_code,
+        "target_id": target.id,
+        "related": report.related,
+        "copied": _copied(report.copied),
+        "healed": _copied(report.healed),
+        "failed": [{**_named(failed.backup), "reason": show_text(failed.reason)} for failed in report.failed],
+        "there": report.there,
+        "deleted_there": report.deleted_there,
+        "bytes_read": report.bytes_read,
+        "bytes_stored": report.bytes_stored,
+        "new_chunks": report.new_chunks,
+        "resealed_blocks": report.resealed_blocks,
+        "damaged_manifests": list(report.damaged_manifests),
+    }
+
+
+def _copied(backups: Sequence[CopiedBackup]) -> list[dict[str, Any]]:
+    return [
+        {**_named(each.backup), "target_manifest_id": each.manifest_id, "missing_bytes": each.missing_bytes}
+        for each in backups
+    ]
+
+
+def _named(backup: Backup) -> dict[str, Any]:
+    fields = backup_fields(backup)
+    return {name: fields[name] for name in ("id", "short_id", "source", "time", "logical_bytes")}
