@@ -68,6 +68,12 @@ class ChunkIndex:
                     for number, block in enumerate(pack.blocks):
                         self._add_block(pack, number, block)
 
+    def places_in(self, packs: frozenset[bytes]) -> Iterator[tuple[int, bytes]]:
+        """Yield (ordinal, chunk id) of all that lies in these packs."""
+        for start, place in zip(self._starts, self._places, strict=True):
+            if place.pack_id in packs:
+                yield from enumerate(table_ids(place.record.table), start)
+
     def distrust(self, packs: frozenset[bytes]) -> None:
         """Make these packs unusable: what no other pack holds is no longer present."""
         with self._lock:
@@ -75,10 +81,8 @@ class ChunkIndex:
             if not packs:
                 return
             self._unusable |= packs
-            for start, place in zip(self._starts, self._places, strict=True):
-                if place.pack_id in packs:
-                    for ordinal, chunk_id in enumerate(table_ids(place.record.table), start):
-                        self._withdraw(chunk_id, ordinal)
+            for ordinal, chunk_id in self.places_in(packs):
+                self._withdraw(chunk_id, ordinal)
 
     def present(self, chunk_id: bytes) -> int | None:
         """Return the chunk's ordinal if it counts as stored, else None. Cheap: one dictionary look-up."""
@@ -88,9 +92,11 @@ class ChunkIndex:
         """Return the number, among all known blocks, of the one that holds the chunk with this ordinal."""
         return bisect_right(self._starts, ordinal) - 1
 
-    def packs_of(self, blocks: Iterable[int]) -> frozenset[bytes]:
-        """Return the packs in which these blocks lie."""
-        return frozenset(self._places[block].pack_id for block in blocks)
+    def packs_where(self, flags: bytes | bytearray) -> frozenset[bytes]:
+        """Return the packs with a place whose byte, by its ordinal, is 1."""
+        ends = (*self._starts[1:], self._count)
+        blocks = zip(self._starts, ends, self._places, strict=True)
+        return frozenset(place.pack_id for start, end, place in blocks if flags.find(1, start, end) >= 0)
 
     def locate(self, kind: ChunkKind, chunk_id: bytes) -> Location | None:
         """Return the best place of a chunk, or None if no index names it."""

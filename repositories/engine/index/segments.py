@@ -47,11 +47,11 @@ def live_segments(accepted: Mapping[bytes, SegmentRecord]) -> dict[bytes, Segmen
     return {segment_id: record for segment_id, record in accepted.items() if segment_id not in replaced}
 
 
-def plan_merge(live: Mapping[bytes, SegmentRecord]) -> MergePlan | None:
+def plan_merge(live: Mapping[bytes, SegmentRecord], forgotten: frozenset[bytes] = frozenset()) -> MergePlan | None:
     """Return what to merge, or None while there are few segments.
 
     The smallest segments go first, so that each pack is written anew only a logarithmic number of times. Marked packs
-    stay in: a mark can be taken back, and only a sweep may forget a pack.
+    stay in: a mark can be taken back, and only a sweep may forget a pack: what the newest one has are `forgotten`.
     """
     if len(live) <= MERGE_ABOVE:
         return None
@@ -62,7 +62,7 @@ def plan_merge(live: Mapping[bytes, SegmentRecord]) -> MergePlan | None:
         if len(chosen) > 1 and total > MAX_MERGED_BYTES:
             break
         chosen.append(segment_id)
-    packs = {pack.pack_id: pack for each in chosen for pack in live[each].packs}
+    packs = {pack.pack_id: pack for each in chosen for pack in live[each].packs if pack.pack_id not in forgotten}
     return MergePlan(tuple(chosen), tuple(packs.values()))
 
 

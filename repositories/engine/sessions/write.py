@@ -10,10 +10,10 @@ from typing import Self
 
 from repositories.engine.clock import Clock
 from repositories.engine.codec.compression import level_of
-from repositories.engine.errors import CommitRefusedError, IntegrityError, ObjectMissingError, RepositoryError
+from repositories.engine.errors import CommitRefusedError, IntegrityError, RepositoryError
 from repositories.engine.format.collection import SessionPurpose
 from repositories.engine.format.commits import CheckpointRecord, ManifestRecord
-from repositories.engine.format.kinds import ObjectKind, object_name
+from repositories.engine.format.kinds import ObjectKind
 from repositories.engine.format.records import encode
 from repositories.engine.ids import ChunkKind
 from repositories.engine.index.catalogue import Catalogue, build_index, packs_of
@@ -31,6 +31,7 @@ from repositories.engine.sessions.gather import Gatherer
 from repositories.engine.sessions.leases import Lease
 from repositories.engine.sessions.options import WriteOptions
 from repositories.engine.sessions.presence import absent_packs
+from repositories.engine.sessions.references import References
 from repositories.engine.sessions.views import read_damage, read_marks, read_newest_sweep
 
 _COMMIT_TRIES = 3
@@ -72,7 +73,7 @@ class WriteSession:
         self._own: set[bytes] = set()
         self._unindexed: list[PackRecord] = []
         self._own_packs: list[PackRecord] = []
-        self._referenced: set[int] = set()
+        self._references = References(self._index)
         self._closed = False
         self.stored_bytes = 0
         self.new_chunks = 0
@@ -209,7 +210,7 @@ class WriteSession:
     def _is_stored(self, chunk_id: bytes) -> bool:
         ordinal = self._index.present(chunk_id)
         if ordinal is not None:
-            self._referenced.add(self._index.block_of(ordinal))
+            self._references.add(ordinal)
             return True
         return chunk_id in self._own
 
@@ -222,7 +223,7 @@ class WriteSession:
         self.stored_bytes += pack.length
 
     def _index_packs(self) -> None:
-        referenced = self._index.packs_of(self._referenced) if self._recovery.found else frozenset()
+        referenced = self._references.packs() if self._recovery.found else frozenset()
         # Packs in no segment that this backup refers to: whoever reads it must find them in one.
         adopted = self._recovery.among(referenced - {pack.pack_id for pack in self._own_packs})
         packs, self._unindexed = (*self._unindexed, *adopted), []
@@ -240,36 +241,35 @@ class WriteSession:
         self._live = {each: old for each, old in self._live.items() if each not in replaces} | {segment_id: record}
 
     def _merge_segments(self) -> None:
-        plan = plan_merge(self._live)
+        # A prune that is under way would not know of the new segment, which lists what its sweep deletes.
+        plan = None if self._marks.waiting else plan_merge(self._live, self._marks.packs)
         if plan is not None:
             with self._pipeline.poisoning():
                 self._put_segment(plan.replaces, plan.packs)
 
     def _follow_marks(self) -> None:
-        """Take the newest fence. After a new mark, prove that all we refer to is there and not marked."""
-        marks = self._read_marks()
-        if marks.highest <= self.fence:
+        """Take the newest fence. After a new mark, prove that all we refer to is there and not marked.
+
+        What a prune has packed anew is found where it lies now. From then on nothing marked or gone counts as stored.
+        """
+        self._marks = self._read_marks()
+        if self._marks.highest <= self.fence:
             return
-        own = {pack.pack_id for pack in self._own_packs}
-        referenced = own | self._index.packs_of(self._referenced)
-        lost = [pack_id for pack_id in referenced if pack_id in marks.packs or not self._is_there(pack_id)]
+        self._live = self._catalogue.live(read_newest_sweep(self._store).accepts_segment)
+        known = self._index.packs().values()
+        taken = self._marks.packs | absent_packs(self._store.storage, (*known, *packs_of(self._live)))
+        lost = sum(pack.pack_id in taken for pack in self._own_packs)
+        lost += self._references.find_again(taken, packs_of(self._live))
         if lost:
             raise CommitRefusedError(
-                f"a prune marked or removed {len(lost)} packs that this backup refers to; nothing was committed",
+                f"a prune marked or removed {lost} packs or chunks that this backup refers to; nothing was committed",
                 hint="run the backup again",
             )
-        self._marks = marks
-        self.fence = marks.highest
+        self.fence = self._marks.highest
         self._lease.hold_fence(self.fence)
         if self._own_packs:
             with self._pipeline.poisoning():
                 self._put_segment((), tuple(self._own_packs))
-
-    def _is_there(self, pack_id: bytes) -> bool:
-        try:
-            return self._store.storage.size(object_name(ObjectKind.PACK, pack_id)) > 0
-        except ObjectMissingError:
-            return False
 
     def _is_settled(self) -> bool:
         """Tell whether the manifest just put will count: no mark, sweep or rotation has come since the fence was taken.

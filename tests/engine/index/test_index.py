@@ -89,8 +89,9 @@ def test_damaged_chunks_are_not_present_and_come_last() -> None:
 def test_blocks_of_hits_name_their_packs() -> None:
     index = index_of(pack(1, [5], [6]), pack(2, [7]))
     ordinals = [index.present(chunk(number)) for number in (6, 7)]
-    blocks = [index.block_of(ordinal) for ordinal in ordinals if ordinal is not None]
-    assert index.packs_of(blocks) == {b"\1" * 16, b"\2" * 16}
+    assert index.packs_where(bytes(number in ordinals for number in range(3))) == {b"\1" * 16, b"\2" * 16}
+    assert index.packs_where(bytes(number == ordinals[1] for number in range(2**12))) == {b"\2" * 16}
+    assert index.packs_where(b"") == frozenset()
 
 
 def segment(packs: tuple[PackRecord, ...], replaces: tuple[bytes, ...] = ()) -> SegmentRecord:

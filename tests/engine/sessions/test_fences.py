@@ -60,11 +60,11 @@ def test_the_fence_is_the_highest_mark_or_sweep(repository: Repository) -> None:
     assert read_marks(repository.store) == MarksView(0, frozenset())
     mark(repository, 3, b"p" * 16)
     mark(repository, 2, b"q" * 16)
-    assert read_marks(repository.store) == MarksView(3, frozenset({b"p" * 16, b"q" * 16}))
+    assert read_marks(repository.store) == MarksView(3, frozenset({b"p" * 16, b"q" * 16}), waiting=True)
     sweep(repository, 3, [], (b"p" * 16,))
     assert read_marks(repository.store) == MarksView(3, frozenset({b"p" * 16})), "what a sweep un-marked is free"
     mark(repository, 4, b"r" * 16)
-    assert read_marks(repository.store) == MarksView(4, frozenset({b"p" * 16, b"r" * 16}))
+    assert read_marks(repository.store) == MarksView(4, frozenset({b"p" * 16, b"r" * 16}), waiting=True)
     assert read_newest_sweep(repository.store).number == 3
 
 
