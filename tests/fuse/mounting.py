@@ -34,9 +34,9 @@ class Mounted:
 
         Names: `folds`, `form`, `lowers`, `longest`, `refuses` (tests.fuse.tree.Spelling; those stay). Attributes:
         `owner` (uid, gid) of all that is made, `mode_mask`, `granularity_ns`, `time_range_s` (first, last), `largest`
-        file, `sizes` {name: size that is told}, `renumbered` (what is added to inode numbers). `faults`: each
-        {op, errno | hangs, name, offset, fields, prefix, kind, times}; the first that concerns a request is what the
-        kernel is told.
+        file, `sizes` {name: size that is told}, `renumbered` (what is added to inode numbers), `listed` names at
+        a time. `faults`: each {op, errno | hangs, name, offset, fields, prefix, kind, times}; the first that concerns a
+        request is what the kernel is told.
         """
         self._ask(switches)
 

@@ -98,6 +98,8 @@ class Server:
             _, offset, size, *_ = wire.TRANSFER.unpack_from(body)
             if offset + size <= fault.get("offset", 0):
                 return False
+        if opcode == Op.READDIR and wire.TRANSFER.unpack_from(body)[1] < fault.get("offset", 0):
+            return False
         if opcode == Op.SETATTR and not wire.SETATTR.unpack_from(body)[0] & fault.get("fields", ~0):
             return False
         if opcode == Op.MKNOD and "kind" in fault and stat.S_IFMT(wire.FOUR.unpack_from(body)[0]) != fault["kind"]:
@@ -241,7 +243,7 @@ class Server:
         out = b""
         for at, (name, number) in enumerate([*self._tree.nodes[node].names.values()][offset:], offset + 1):
             record = wire.dirent(number, at, stat.S_IFMT(self._tree.nodes[number].mode) >> 12, name)
-            if len(out) + len(record) > size:
+            if len(out) + len(record) > size or at > offset + self._switches.get("listed", size):
                 break
             out += record
         return out

@@ -99,6 +99,18 @@ def test_each_call_may_fail_and_concerns_one_object(
     assert (source.path.parent / "out" / "victim").read_bytes() == pattern(SIZE)
 
 
+@pytest.mark.parametrize("code", [errno.EIO, errno.ESTALE])
+def test_a_listing_that_breaks_off(code: int, source: Mounted, repository: Repository) -> None:
+    """What was listed before is in, the directory is told, and it is never taken for one that holds no more."""
+    for number in range(40):
+        (source.path / "sub" / f"{number:02}").write_bytes(b"x")
+    source.switch(listed=10, faults=[{"op": "READDIR", "errno": code, "name": "sub", "offset": 20}])
+    result = back_up_tree(repository, source.path)
+    assert (told(repository), result.skipped) == ([(IO_ERROR, b"sub", SKIPPED)], 1)
+    held = {path for path in stored(repository) if path.startswith(b"sub/")}
+    assert held == {b"sub/inside", *(b"sub/%02d" % number for number in range(19))}
+
+
 def test_files_that_say_0_hold_what_they_give(source: Mounted, repository: Repository) -> None:
     """As those that the kernel makes up: read to their end, and no backup takes them for unchanged."""
     (source.path / "proc like").write_bytes(pattern(300_000))
