@@ -181,7 +181,8 @@ class SecondPass:
         except (IntegrityError, ObjectMissingError):
             self._makers.tally.damaged(path)
             return
-        for name in () if ours else foreign_xattrs(descriptor, status, entry):
+        # Those that are ours, too: one that was there before is marked as soon as something is made in it.
+        for name in foreign_xattrs(descriptor, status, entry):
             with contextlib.suppress(OSError):
                 remove_xattr(descriptor, name)
         apply_to_descriptor(descriptor, attributes, self._makers.tally.reporter(descriptor, path))
