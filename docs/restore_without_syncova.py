@@ -46,6 +46,10 @@ MOST_DECODED, MOST_PART, MOST_OBJECT = 256 << 20, 24 << 20, 290 << 20
 MOST_SIZE, MOST_XATTRS, MOST_PENDING, MOST_LEVELS, MOST_NESTING = 2**63 - 1, 64 << 20, 1 << 17, 64, 32
 
 
+class RetiredError(ValueError):
+    """Sealed with a key from before a rotation, and in no inventory: it does not count."""
+
+
 def unpack(data: bytes) -> Any:
     """Decode one MessagePack value; bytes behind it are refused."""
     value, end = _value(data, 0, 0)
@@ -155,8 +159,7 @@ class Repository:
         self.config_bytes, config = self._config(name)
         self.id: bytes = config[1]
         generation = max(name.split("/")[1] for name in self.names("keyrings"))
-        key = self._unlock(generation, secret)
-        keyring = self._keyring(generation, key)
+        keyring = self._keyring(generation, list(self._unlock(generation, secret)))
         if config[3] or keyring[9]:
             raise SystemExit(f"the repository uses {config[3]} {keyring[9]}, which this program does not know")
         self.epochs: dict[int, bytes] = {epoch: secret for epoch, secret, _ in keyring[3]}
@@ -164,9 +167,12 @@ class Repository:
         self.chunk_keys: dict[int, bytes] = {kind: key for domain, kind, key in keyring[5] if domain == 0}
         self.inventory: dict[tuple[int, bytes], bytes] = {}
         if field(keyring, 11) is not None:
-            entries = self.read(f"inventories/{keyring[11].hex()}", INVENTORY)[1]
+            entries = self.read(f"inventories/{keyring[11].hex()}", INVENTORY, keyring[12])[1]
             self.inventory = {(kind, object_id): digest for kind, object_id, digest in entries}
-        sweeps = [self.read(name, SWEEP) for name in self.names("sweeps")]
+        sweeps = []
+        for name in self.names("sweeps"):
+            with contextlib.suppress(RetiredError):
+                sweeps.append(self.read(name, SWEEP))
         self.sweep: list[Any] = max(sweeps, key=lambda sweep: sweep[0], default=[0, b"", 0, b"", b"", b"", b""])
         self.places: dict[bytes, list[tuple[bytes, bytes, int, int, int, int, int]]] = {}
         self.salvaged = False
@@ -187,14 +193,18 @@ class Repository:
             with contextlib.suppress(FileNotFoundError), (root / name).open("rb") as file:
                 yield file.read(min(MOST_OBJECT, os.fstat(file.fileno()).st_size))
 
-    def read(self, name: str, kind: int) -> Any:
-        """Return the record of a sealed object, from the first copy that is whole."""
+    def read(self, name: str, kind: int, digest: bytes | None = None) -> Any:
+        """Return the record of a sealed object, from the first copy that is whole (and has this BLAKE3)."""
         failure: Exception = ValueError(f"{name} is missing")
         for data in self.copies(name):
             try:
-                return self._open(data, name, kind)
+                if digest in (None, blake3.blake3(data).digest()):
+                    return self._open(data, name, kind)
+                failure = ValueError("it is not the one that the keyring names")
             except DAMAGED as error:
                 failure = error
+        if isinstance(failure, RetiredError):
+            raise failure
         raise ValueError(f"{name} cannot be read: {failure!r}")
 
     def _open(self, data: bytes, name: str, kind: int) -> Any:
@@ -204,7 +214,7 @@ class Repository:
             raise ValueError("another object lies under this name")
         _, payload = open_part(self.epochs[epoch], self.id, header, part, binding(0, RECORD_PART))
         if epoch != self.epoch and self.inventory.get((kind, object_id)) != blake3.blake3(data).digest():
-            raise ValueError("sealed with a retired key and in no inventory")
+            raise RetiredError(f"{name} was sealed with a retired key and is in no inventory")
         return unpack(payload)
 
     def _config(self, name: str) -> tuple[bytes, list[Any]]:
@@ -213,30 +223,37 @@ class Repository:
                 return data, open_clear(data)
         raise SystemExit("the config is damaged in both places")
 
-    def _unlock(self, generation: str, secret: str) -> bytes:
+    def _unlock(self, generation: str, secret: str) -> Iterator[bytes]:
+        """Yield the key of each slot that the secret opens: one, but for what a rotation left that was broken off."""
         code = recovery_secret(secret)
         for name in self.names(f"slots/{generation}"):
             for data in self.copies(name):
                 with contextlib.suppress(*DAMAGED):
                     facts_bytes, commitment, nonce, sealed = open_clear(data)[:4]
-                    _, _, _, _, role, _, _, _, memory, passes, lanes, salt = unpack(facts_bytes)[:12]
+                    _, owner, of, slot_id, role, _, _, _, memory, passes, lanes, salt = unpack(facts_bytes)[:12]
                     if not (memory <= 1 << 20 and passes <= 64 and lanes <= 64):
+                        continue
+                    if (owner, f"slots/{of:08x}/{slot_id.hex()}") != (self.id, name):
                         continue
                     words = code if role == 2 else secret.encode()
                     kdf = Argon2id(salt=salt, length=32, iterations=passes, lanes=lanes, memory_cost=memory)
                     root = kdf.derive(words or b"")
                     derived = HKDFExpand(SHA256(), 64, info=b"syncova/1 slot" + facts_bytes).derive(root)
                     if hmac.compare_digest(derived[32:], commitment):
-                        return AESGCM(derived[:32]).decrypt(nonce, sealed, facts_bytes)
-        raise SystemExit("no key slot opens with this password or recovery code")
+                        yield AESGCM(derived[:32]).decrypt(nonce, sealed, facts_bytes)
+                        break
 
-    def _keyring(self, generation: str, key: bytes) -> Any:
+    def _keyring(self, generation: str, keys: list[bytes]) -> Any:
+        if not keys:
+            raise SystemExit("no key slot opens with this password or recovery code")
         for name in self.names(f"keyrings/{generation}"):
-            for data in self.copies(name):
+            for data, key in ((data, key) for data in self.copies(name) for key in keys):
                 with contextlib.suppress(*DAMAGED):
                     header, part = data[: OBJECT_HEADER.size], data[OBJECT_HEADER.size :]
                     bound = binding(0, RECORD_PART) + self.config_bytes
-                    return unpack(open_part(key, self.id, header, part, bound)[1])
+                    keyring = unpack(open_part(key, self.id, header, part, bound)[1])
+                    if (keyring[0], f"{keyring[1]:08x}") == (self.id, generation):
+                        return keyring
         raise SystemExit("the keyring is damaged")
 
     def _accepted(self, name: str, fence: int, listed: bytes) -> bool:
@@ -317,6 +334,8 @@ class Repository:
                 fence, received, _, _, root = self.read(name, MANIFEST)[:5]
                 if self._accepted(name, fence, self.sweep[3]):
                     found.append((name.rpartition("/")[2], received, unpack(root)))
+            except RetiredError:
+                continue
             except DAMAGED as error:
                 self.lost.append(f"a backup is lost: {error!r}")
         return sorted(found, key=lambda backup: (backup[1], backup[0]))

@@ -41,6 +41,11 @@ def _print(terminal: Terminal, facts: dict[str, Any]) -> None:
             ("free", "unknown" if facts["free_bytes"] is None else show_bytes(facts["free_bytes"])),
         ]
     )
+    if facts["packs_of_older_keys"]:
+        terminal.line(
+            f"keys: generation {facts['keyring_generation']}; still under older keys: "
+            f"{show_count(facts['packs_of_older_keys'], 'pack')}, {show_bytes(facts['pack_bytes_of_older_keys'])}"
+        )
     for key in facts["keys"]:
         role = key["role"].replace("_", " ")
         label = f" {key['label']}" if key["label"] not in ("", role) else ""

@@ -3,6 +3,7 @@
 from repositories.engine.keychain.keychain import Keychain, open_keychain
 from repositories.engine.keychain.passwords import (
     KeyFacts,
+    NewRecoveryCode,
     add_password,
     add_recovery_code,
     change_password,
@@ -16,6 +17,7 @@ from repositories.engine.keychain.rotation import RotationPlan, RotationResult, 
 __all__ = [
     "KeyFacts",
     "Keychain",
+    "NewRecoveryCode",
     "RotationPlan",
     "RotationResult",
     "add_password",

@@ -1,0 +1,41 @@
+"""`syncova-repo key add`: one more password that opens a repository."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from typer import Option
+
+from repositories.cli.arguments import LOCATION_RULE, expect
+from repositories.cli.key_access import NewPasswordOptions, key_fields, key_name, open_keys, read_added
+from repositories.console import exits
+from repositories.console.repository_access import split_location
+from repositories.console.terminal import terminal_of
+
+NAME = "add"
+HELP = f"Add a password; those that there are stay. It is asked for twice on a terminal. {LOCATION_RULE}"
+EXAMPLES = (
+    "add /mnt/backups/home --new-password-file ~/laptop-password --label laptop",
+    "add -r /mnt/backups/home --label desk --new-password-command 'pass show backup/desk' --json",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(NewPasswordOptions):
+    """What `key add` takes."""
+
+    label: Annotated[str, Option("--label", help="Name of the new password, in clear.")] = ""
+
+
+def run(options: Options) -> int:
+    """Add the password; it opens the repository when this ends."""
+    # Heavy; a wrong option should not wait for it.
+    from repositories.engine.keychain import add_password
+
+    terminal = terminal_of(options)
+    location, rest = split_location(options.words, options)
+    expect(rest, ())
+    keys = open_keys(location, options, terminal)
+    added = add_password(keys, read_added(options, terminal), options.label)
+    terminal.line(f"added {key_name(added)}")
+    terminal.document({"added": key_fields(added)})
+    return exits.DONE

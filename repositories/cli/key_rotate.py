@@ -1,0 +1,80 @@
+"""`syncova-repo key rotate`: new keys for all that is written from now on, after a password has leaked."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Option
+
+from repositories.cli.arguments import LOCATION_RULE, LocationOptions, expect
+from repositories.cli.key_access import key_fields, key_name, open_keys
+from repositories.console import exits
+from repositories.console.failures import CommandError
+from repositories.console.passwords import read_password_file
+from repositories.console.repository_access import split_location
+from repositories.console.terminal import Terminal, terminal_of
+from repositories.engine.display import show_count
+
+if TYPE_CHECKING:
+    from repositories.engine.keychain import RotationPlan
+
+NAME = "rotate"
+HELP = (
+    "Make new keys, in place: only the passwords and recovery codes in the files of --keep-file open the repository "
+    "then; the labels of those that end are printed. What is there stays readable; what someone writes with an ended "
+    "password does not count. Backups that run meanwhile end refused and are to be run again. " + LOCATION_RULE
+)
+EXAMPLES = (
+    "rotate /mnt/backups/home --keep-file ~/backup-password",
+    "rotate -r /mnt/backups/home --password-file ~/admin --keep-file ~/admin --keep-file ~/laptop --json",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(LocationOptions):
+    """What `key rotate` takes."""
+
+    keep_file: Annotated[
+        tuple[str, ...],
+        Option("--keep-file", metavar="FILE", help="File with a password or recovery code that stays; repeatable."),
+    ] = ()
+
+
+def run(options: Options) -> int:
+    """Rotate; what ends is told before and after."""
+    # Heavy; a wrong option should not wait for it.
+    from repositories.engine.keychain import plan_rotation, rotate
+
+    terminal = terminal_of(options)
+    location, rest = split_location(options.words, options)
+    expect(rest, ())
+    if not options.keep_file:
+        raise CommandError("no password would be left", hint="name those that stay: --keep-file FILE, repeatable")
+    keep = [read_password_file(name, terminal, "--keep-file").encode() for name in options.keep_file]
+    keys = open_keys(location, options, terminal)
+    _foretell(terminal, plan_rotation(keys, keep))
+    result = rotate(keys, keep)
+    terminal.line(
+        f"rotated to generation {result.generation}: {show_count(len(result.kept), 'key')} kept, "
+        f"{len(result.ended)} ended, {show_count(result.inventoried, 'object')} from before count on"
+    )
+    for name in result.unreadable:
+        terminal.warning(f"{name} could not be read and counts no more: see check")
+    terminal.document(
+        {
+            "generation": result.generation,
+            "kept": [key_fields(key) for key in result.kept],
+            "ended": [key_fields(key) for key in result.ended],
+            "inventoried": result.inventoried,
+            "unreadable": list(result.unreadable),
+        }
+    )
+    return exits.SKIPPED if result.unreadable else exits.DONE
+
+
+def _foretell(terminal: Terminal, plan: "RotationPlan") -> None:
+    for key in plan.kept:
+        terminal.line(f"stays: {key_name(key)}")
+    for key in plan.ending:
+        terminal.line(f"ends: {key_name(key)}")
+    if not any(key.role == "recovery_code" for key in plan.kept):
+        terminal.note("No recovery code stays; key recovery-code makes a new one.")
