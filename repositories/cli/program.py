@@ -14,6 +14,12 @@ from repositories.cli import (
     forget,
     hold,
     info,
+    key_add,
+    key_change,
+    key_list,
+    key_recovery_code,
+    key_remove,
+    key_rotate,
     list_backups,
     ls,
     show,
@@ -25,6 +31,7 @@ from repositories.console.verbs import add_verb
 
 NAME = "syncova-repo"
 VERBS = (create, info, list_backups, show, ls, find, diff, dump, check, forget, undelete, tag, hold, copy)
+KEY_VERBS = (key_list, key_add, key_change, key_remove, key_recovery_code, key_rotate)
 
 
 def build() -> typer.Typer:
@@ -32,6 +39,12 @@ def build() -> typer.Typer:
     app = new_program(NAME, "Make and look into a repository. Needs no server and no database.")
     for verb in VERBS:
         add_verb(app, verb, NAME)
+    keys = typer.Typer(
+        name="key", help="What opens a repository.", rich_markup_mode=None, pretty_exceptions_enable=False
+    )
+    for verb in KEY_VERBS:
+        add_verb(keys, verb, f"{NAME} key")
+    app.add_typer(keys)
     return app
 
 
