@@ -11,30 +11,40 @@ from repositories.engine.errors import BackupNotFoundError, ConfigurationError, 
 from repositories.engine.manifest.backups import list_backups
 from repositories.engine.packs.directory import BlockRecord
 from repositories.engine.repository import Repository
+from repositories.engine.storage.memory import MemoryStorage
 from tests.engine.copying.builders import copy, require_equal, target_for
+from tests.engine.copying.small import clone, opened
 from tests.engine.repositories import back_up_tree, make_repository
 from tests.engine.trees import build_everything, change, pattern
 
 RELATION = pytest.mark.parametrize("related", [True, False], ids=["related", "unrelated"])
 
 
-@pytest.fixture
-def tree(tmp_path: Path) -> Path:
-    build_everything(tmp_path / "tree")
-    (tmp_path / "tree" / "long").write_bytes(os.urandom(64 << 10) * 3)
-    return tmp_path / "tree"
-
-
-@pytest.fixture
-def origin(tree: Path) -> Repository:
-    """A repository with three backups of one source."""
-    repository = make_repository()
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[MemoryStorage, Path]:
+    """The medium of a repository with three backups of one source, and that source."""
+    tree = tmp_path_factory.mktemp("source") / "tree"
+    build_everything(tree)
+    (tree / "long").write_bytes(os.urandom(64 << 10) * 3)
+    storage = MemoryStorage()
+    repository = make_repository(storage)
     back_up_tree(repository, tree, tags=("weekly",))
     change(tree / "small", b"second", 10**18)
     back_up_tree(repository, tree)
     change(tree / "more", pattern(50_000), 10**18)
     back_up_tree(repository, tree)
-    return repository
+    return storage, tree
+
+
+@pytest.fixture
+def tree(made: tuple[MemoryStorage, Path]) -> Path:
+    return made[1]
+
+
+@pytest.fixture
+def origin(made: tuple[MemoryStorage, Path]) -> Repository:
+    """A repository with three backups, on a medium of the test's own."""
+    return opened(clone(made[0]))
 
 
 def facts(repository: Repository) -> list[tuple[object, ...]]:
