@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from repositories.engine.forgetting.facts import gather
 from repositories.engine.forgetting.planning import ForgetPlan, ForgetRequest, readable_notes
+from repositories.engine.forgetting.room import deleting
 from repositories.engine.manifest.backups import Backup, list_backups
 from repositories.engine.repository import Repository
 from repositories.engine.retention.policy import Reason, Verdict, judge_named
-from repositories.engine.retention.writing import NotesWriter
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +40,9 @@ class ForgetResult:
 def forget(repository: Repository, plan: ForgetPlan) -> ForgetResult:
     """Delete what the plan says, unless something came up since it was made.
 
-    Nothing is freed and everything can be undone until the next prune. One object is put: a crash at any instant leaves
-    all deleted or nothing. Raises CommitRefusedError when keys were rotated meanwhile, IntegrityError while an
-    annotation cannot be read, the storage's errors.
+    Nothing is freed and everything can be undone until the next prune. A full medium gives its reserve. One object is
+    put: a crash at any instant leaves all deleted or nothing. Raises CommitRefusedError when keys were rotated
+    meanwhile, IntegrityError while an annotation cannot be read, the storage's errors.
     """
     repository.require_writable()
     wanted = {backup.manifest_id for backup in plan.going}
@@ -54,12 +54,12 @@ def forget(repository: Repository, plan: ForgetPlan) -> ForgetResult:
     already = len(wanted) - len(present)
     if not going and not plan.lost:
         return ForgetResult(None, (), _spared(present, spared), already)
-    writer = NotesWriter(repository.store, repository.clock)
     manifests = [*(backup.manifest_id for backup in going), *plan.lost]
-    tombstone = writer.delete(map(bytes.fromhex, manifests), plan.request.reason)
-    late = _must_stay(repository, plan.request, going)
-    if late:
-        writer.undo(tombstone, map(bytes.fromhex, late), "held, or the last of its source")
+    with deleting(repository) as writer:
+        tombstone = writer.delete(map(bytes.fromhex, manifests), plan.request.reason)
+        late = _must_stay(repository, plan.request, going)
+        if late:
+            writer.undo(tombstone, map(bytes.fromhex, late), "held, or the last of its source")
     deleted = tuple(backup for backup in going if backup.manifest_id not in late)
     return ForgetResult(tombstone.hex(), deleted, _spared(present, {**spared, **late}), already, plan.lost)
 

@@ -30,6 +30,7 @@ from repositories.engine.retention.policy import (
     judge_named,
     unruled_sources,
 )
+from repositories.engine.retention.zones import load_zone
 
 _LAST = "--allow-last deletes it all the same"
 
@@ -108,7 +109,7 @@ def readable_notes(repository: Repository) -> Notes:
     if notes.damaged:
         raise IntegrityError(
             f"{notes.damaged[0]} cannot be read: it may hold a backup that must stay",
-            hint="check tells more; nothing is deleted until it is repaired or set aside",
+            hint="bring it back from a copy of the repository, or let repair set it aside; until then nothing is deleted",
         )
     return notes
 
@@ -117,6 +118,7 @@ def _require_sense(request: ForgetRequest) -> None:
     require_text(request.reason, "the reason")
     if request.rules.negative:
         raise ConfigurationError("a keep rule has a negative number", hint="give how many to keep")
+    load_zone(request.rules.zone)
     if request.ids and not request.rules.empty:
         raise ConfigurationError("ids and keep rules were given", hint="give either; named backups need no rule")
     if request.ids and request.tag is not None:
