@@ -25,10 +25,15 @@ _CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
 class Names:
-    """The names of one directory that have been restored, or met there. `kept` for the second pass if need be."""
+    """The names of one directory that have been restored, or met there. `needed` = also in the second pass.
 
-    def __init__(self) -> None:
+    `partial` = the backup may hold others in it that are not restored now: what is listed under another name, but for
+    the way in which accents are written, may be one of them.
+    """
+
+    def __init__(self, *, partial: bool = False) -> None:
         self.needed = False
+        self._partial = partial
         self._by_identity: dict[tuple[int, int], bytes] = {}
         self._by_likeness: dict[str, list[bytes]] = {}
 
@@ -43,7 +48,7 @@ class Names:
         for other in others:
             if other != name and _are_one(directory, other, name, status):
                 return other
-        return None
+        return _listed_name(directory, name, status) if self._partial else None
 
     def took(self, directory: int, name: bytes) -> None:
         """Remember a name that has been dealt with, and what it leads to."""
@@ -64,11 +69,14 @@ class Collisions:
         self._current: tuple[bytes, Names | None] | None = None
         self._directories: set[bytes] = set()
 
-    def enter(self, directory: int, path: bytes) -> Names | None:
-        """Return what is known of an open directory's names; None where each name is an object of its own."""
+    def enter(self, directory: int, path: bytes, *, partial: bool) -> Names | None:
+        """Return what is known of an open directory's names; None where each name is an object of its own.
+
+        See Names for `partial`.
+        """
         if self._current is None or self._current[0] != path:
             self._leave()
-            self._current = (path, None if self._is_exact(directory) else Names())
+            self._current = (path, None if self._is_exact(directory) else Names(partial=partial))
         return self._current[1]
 
     def again(self, path: bytes) -> Names | None:
@@ -137,6 +145,22 @@ def _is_case_folded(directory: int) -> bool:
 def _likeness(name: bytes) -> str:
     text = unicodedata.normalize("NFKC", name.decode("utf-8", "surrogateescape")).casefold()
     return unicodedata.normalize("NFKC", text).rstrip(" .")
+
+
+def _listed_name(directory: int, name: bytes, status: os.stat_result) -> bytes | None:
+    """Return the name under which an object is listed if that is another one than `name`."""
+    listed = list(map(os.fsencode, os.listdir(directory)))
+    if name in listed:
+        return None
+    for other in listed:
+        there = look(directory, other)
+        if there is not None and (there.st_dev, there.st_ino) == (status.st_dev, status.st_ino):
+            return None if _composed(other) == _composed(name) else other
+    return None
+
+
+def _composed(name: bytes) -> str:
+    return unicodedata.normalize("NFC", name.decode("utf-8", "surrogateescape"))
 
 
 def _are_one(directory: int, other: bytes, name: bytes, status: os.stat_result) -> bool:

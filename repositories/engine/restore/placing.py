@@ -56,7 +56,7 @@ class FirstPass:
     def _fill(self, directory: int, selected: Selected, *, last: bool) -> None:
         around = self._directories.around(directory, selected.directory)
         self._directories.leavings.clear(directory, selected, around.before, last=last)
-        names = self._collisions.enter(directory, selected.directory)
+        names = self._collisions.enter(directory, selected.directory, partial=selected.partial)
         for entry, _ in selected.entries:
             path = join(selected.directory, entry.name)
             self._pulse.entry(path)

@@ -169,6 +169,34 @@ def test_deleting_does_not_take_the_one_for_the_other(folding: Mounted, tmp_path
     assert planned.deletion.deleted == 0
 
 
+@pytest.mark.parametrize("mode", MODES, ids=str)
+def test_the_second_name_by_itself_does_not_become_the_first(
+    mode: dict[str, Any], tree: Path, folding: Mounted, repository: Repository
+) -> None:
+    """A part of the backup, into the target that holds the rest: elsewhere it is restored."""
+    back_up_tree(repository, tree)
+    out = folding.path / "out"
+    restore_latest(repository, out)
+    part = restore_latest(repository, out, paths=(b"dir", b"file", b"sub/a", b"mixed/in"), **mode)
+    assert dict(part.collided_paths) == {b"dir": b"DIR", b"file": b"FILE", b"sub/a": b"sub/A", b"mixed": b"MIXED"}
+    assert_apart(restore_latest(repository, out), out)
+    elsewhere = restore_latest(repository, folding.path / "else", paths=(b"dir", b"file"), **mode)
+    assert (elsewhere.exit_code, elsewhere.files) == (0, 4)
+    assert (folding.path / "else" / "dir" / "one").read_text() == "dir/one"
+
+
+def test_a_part_again_where_names_are_stored_otherwise(tmp_path: Path, repository: Repository) -> None:
+    """The other way of writing an accent is the same object."""
+    (tmp_path / "tree").mkdir()
+    for name in (NFC, "other"):
+        (tmp_path / "tree" / name).write_text(name)
+    back_up_tree(repository, tmp_path / "tree")
+    with mounted(tmp_path / "mounted", form="NFD") as target:
+        for existing in (0, 1):
+            result = restore_latest(repository, target.path / "out", paths=(os.fsencode(NFC),))
+            assert (result.collided, result.existing, result.exit_code) == (0, existing, 0)
+
+
 def test_hard_links_collide_as_well(folding: Mounted, tmp_path: Path, repository: Repository) -> None:
     """A further name of a file that is another's name is named; two links of one file are no collision."""
     tree = tmp_path / "tree"
