@@ -109,7 +109,7 @@ def readable_notes(repository: Repository) -> Notes:
     if notes.damaged:
         raise IntegrityError(
             f"{notes.damaged[0]} cannot be read: it may hold a backup that must stay",
-            hint="bring it back from a copy of the repository, or let repair set it aside; until then nothing is deleted",
+            hint="nothing is deleted until it is brought back from a copy, or set aside by repair",
         )
     return notes
 

@@ -7,24 +7,25 @@ What the records mean is in standing.py; whether they may be put is decided abov
 from collections.abc import Iterable
 
 from repositories.engine.clock import Clock
-from repositories.engine.errors import CommitRefusedError
-from repositories.engine.format.kinds import ObjectKind, newest_generation
+from repositories.engine.format.kinds import ObjectKind
 from repositories.engine.format.notes import AnnotationKind, AnnotationRecord, TombstoneRecord
 from repositories.engine.format.records import encode
+from repositories.engine.objects.rotations import KeyWatch
 from repositories.engine.objects.store import ObjectStore
 from repositories.engine.retention.standing import Annotation
 
 
 class NotesWriter:
-    """Puts notes. Safe in several threads.
+    """Puts notes. For one thread.
 
-    Each method raises the storage's errors, and CommitRefusedError when the keys were rotated meanwhile: what was put
-    does not count then.
+    Each method waits while the keys are being rotated. It raises the storage's errors, and CommitRefusedError when they
+    were rotated: what was put may not count then.
     """
 
     def __init__(self, store: ObjectStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
+        self._keys = KeyWatch(store, clock)
 
     def delete(self, manifests: Iterable[bytes], reason: str) -> bytes:
         """Put one tombstone for all these manifests; return its id."""
@@ -52,13 +53,9 @@ class NotesWriter:
 
     def _bury(self, record: TombstoneRecord) -> bytes:
         object_id = self._store.put(ObjectKind.TOMBSTONE, encode(record))
-        self._require_current_keys()
+        self._keys.require_quiet("what was put may not count")
         return object_id
 
     def _say(self, record: AnnotationRecord) -> None:
         self._store.put(ObjectKind.ANNOTATION, encode(record))
-        self._require_current_keys()
-
-    def _require_current_keys(self) -> None:
-        if newest_generation(self._store.names(ObjectKind.KEYRING)) > self._store.keyring.generation:
-            raise CommitRefusedError("the keys of the repository were changed meanwhile", hint="run the command again")
+        self._keys.require_quiet("what was put may not count")

@@ -30,8 +30,8 @@ def hold(repository: Repository, made: list[str]) -> object:
     return place_hold(repository, backup(repository, made[2]), "audit")
 
 
-def label(repository: Repository, made: list[str]) -> object:
-    return change_labels(repository, backup(repository, made[2]), LabelChange(("a", "b"), ("own",), "note"))
+def label(repository: Repository, made: list[str]) -> None:
+    change_labels(repository, backup(repository, made[2]), LabelChange(("a", "b"), ("own",), "note"))
 
 
 def opened(storage: Storage) -> Repository:
