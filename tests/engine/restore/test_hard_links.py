@@ -54,3 +54,25 @@ def test_a_part_with_one_name_of_a_hard_link(tmp_path: Path) -> None:
     back_up_tree(repository, tree, excludes=("a",))
     restore_latest(repository, tmp_path / "out", paths=(b"b",))
     assert (tmp_path / "out" / "b").read_bytes() == b"linked"
+
+
+def test_a_part_with_some_names_links_those(tmp_path: Path) -> None:
+    """Not the first one, and in different directories."""
+    tree = tmp_path / "tree"
+    for name in ("x", "y"):
+        (tree / name).mkdir(parents=True)
+    (tree / "a").write_bytes(pattern(5000))
+    (tree / "link").symlink_to("somewhere")
+    for name in ("x/b", "y/c", "y/d"):
+        os.link(tree / "a", tree / name)
+        os.link(tree / "link", tree / f"{name} link", follow_symlinks=False)
+    repository = make_repository()
+    back_up_tree(repository, tree)
+    parts = (b"x/b", b"y/c", b"x/b link", b"y/c link")
+    assert restore_latest(repository, tmp_path / "out", paths=parts, verify=True).exit_code == 0
+    found = describe(tmp_path / "out")
+    groups = {path: facts["group"] for path, facts in found.items() if "group" in facts}
+    assert sorted(groups) == sorted(parts)
+    assert groups[b"x/b"] == groups[b"y/c"] != groups[b"x/b link"] == groups[b"y/c link"]
+    assert (tmp_path / "out" / "y" / "c").read_bytes() == pattern(5000)
+    assert sorted(found) == [b".", b"x", b"x/b", b"x/b link", b"y", b"y/c", b"y/c link"]
