@@ -21,8 +21,10 @@ from repositories.cli import (
     key_remove,
     key_rotate,
     list_backups,
+    locks,
     ls,
     show,
+    stats,
     tag,
     undelete,
 )
@@ -30,7 +32,7 @@ from repositories.console.entry import new_program, run
 from repositories.console.verbs import add_verb
 
 NAME = "syncova-repo"
-VERBS = (create, info, list_backups, show, ls, find, diff, dump, check, forget, undelete, tag, hold, copy)
+VERBS = (create, info, list_backups, show, ls, find, diff, dump, check, forget, undelete, tag, hold, copy, stats, locks)
 KEY_VERBS = (key_list, key_add, key_change, key_remove, key_recovery_code, key_rotate)
 
 

@@ -1,0 +1,1 @@
+"""Tests of what people are told about a repository."""
