@@ -60,9 +60,9 @@ def test_every_other_reason_is_told(programs: Programs, tmp_path: Path) -> None:
     rules.write_text("# first\n*.TMP\n")
 
     def explain(path: str, *words: str | Path) -> tuple[str, dict[str, object]]:
-        call = ("explain", "--path", path, *words, tmp_path)
-        document: dict[str, object] = programs.agent(*call, "--json", secret=False).json
-        return programs.agent(*call, secret=False).out.rstrip("\n"), document
+        call = ("--path", path, *words, tmp_path)
+        document: dict[str, object] = programs.agent("explain", *call, "--json", secret=False).json
+        return programs.agent("explain", *call, secret=False).out.rstrip("\n"), document
 
     line, fields = explain("cache/x", "--exclude-caches")
     assert line == "cache/x is left out: cache is tagged as a cache by its CACHEDIR.TAG"

@@ -45,7 +45,8 @@ def mount_proc(point: Path) -> None:
 def mount_overlay(lower: Path, upper: Path, point: Path) -> bool:
     """Mount two directories as one, read-only; False where this kernel cannot."""
     layers = b"lowerdir=" + os.fsencode(upper) + b":" + os.fsencode(lower)
-    return LIBC.mount(b"none", os.fsencode(point), b"overlay", 0, layers) == 0
+    ended: int = LIBC.mount(b"none", os.fsencode(point), b"overlay", 0, layers)
+    return ended == 0
 
 
 def bind(directory: Path, point: Path) -> None:

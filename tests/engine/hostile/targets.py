@@ -17,8 +17,9 @@ from repositories.engine.format.clear import unwrap_clear, wrap_clear
 from repositories.engine.format.config import parse_config, unknown_write_features
 from repositories.engine.format.headers import parse_object_header, parse_pack_footer, parse_part_header
 from repositories.engine.format.inventories import InventoryRecord
-from repositories.engine.format.kinds import ObjectKind, object_id_of
+from repositories.engine.format.kinds import ObjectKind, generation_group, object_id_of, object_name
 from repositories.engine.format.records import Record, decode, encode
+from repositories.engine.format.rotations import IntentRecord, KeyChangeRecord, intent_to_bytes, parse_intent
 from repositories.engine.ids import ChunkKind
 from repositories.engine.index.catalogue import build_index
 from repositories.engine.index.segments import decode_segment
@@ -44,7 +45,13 @@ from tests.engine.hostile.mutations import Mutator
 from tests.engine.hostile.samples import sample_backup
 from tests.engine.manifest.memory_chunks import MemoryChunks
 
-_SEALED_ALONE = frozenset(ObjectKind) - {ObjectKind.CONFIG, ObjectKind.SLOT, ObjectKind.KEYRING, ObjectKind.PACK}
+_PARSED: dict[ObjectKind, Callable[[bytes], object]] = {
+    ObjectKind.CONFIG: lambda data: _use_config(data),
+    ObjectKind.SLOT: parse_slot,
+    ObjectKind.INTENT: parse_intent,
+}
+_SEALED_ALONE = frozenset(ObjectKind) - {*_PARSED, ObjectKind.KEYRING, ObjectKind.PACK}
+_KEY_CHANGE = KeyChangeRecord(1, 2, b"\x02" * 16, 4026531836, 4711, 123456, "host", 1_790_000_000_000_000_000)
 _RECORDS: dict[ObjectKind, type[Record]] = {
     ObjectKind.MANIFEST: commits.ManifestRecord,
     ObjectKind.CHECKPOINT: commits.CheckpointRecord,
@@ -57,6 +64,7 @@ _RECORDS: dict[ObjectKind, type[Record]] = {
     ObjectKind.VERIFIED: verification.CheckedRecord,
     ObjectKind.DAMAGE: verification.DamageRecord,
     ObjectKind.INVENTORY: InventoryRecord,
+    ObjectKind.KEY_CHANGE: KeyChangeRecord,
 }
 
 
@@ -77,8 +85,16 @@ def targets() -> tuple[Target, ...]:
 
 
 def _golden() -> tuple[Repository, dict[str, bytes]]:
-    created, objects = golden.build()
-    return created.repository, objects
+    repository = golden.build()[0].repository
+    repository.store.put(ObjectKind.KEY_CHANGE, encode(_KEY_CHANGE))
+    keyring_id, keyring = next(iter(_named(_objects(repository), ObjectKind.KEYRING)))
+    intent = object_name(ObjectKind.INTENT, keyring_id, generation_group(1))
+    repository.storage.put(intent, intent_to_bytes(IntentRecord(1, keyring_id, keyring)))
+    return repository, _objects(repository)
+
+
+def _objects(repository: Repository) -> dict[str, bytes]:
+    return {found.name: repository.storage.get(found.name) for found in repository.object_names()}
 
 
 def _named(objects: dict[str, bytes], kind: ObjectKind) -> Iterable[tuple[bytes, bytes]]:
@@ -106,9 +122,8 @@ def _under_the_seal(repository: Repository, objects: dict[str, bytes]) -> Iterab
         encode_frame(b"x", 0),
     )
     yield Target("frame", frames, lambda data: decode_frame(data, MAX_BLOCK_DECODED))
-    for kind in (ObjectKind.CONFIG, ObjectKind.SLOT):
+    for kind, parse in _PARSED.items():
         payloads = {unwrap_clear(kind, data) for _, data in _named(objects, kind)}
-        parse = _use_config if kind is ObjectKind.CONFIG else parse_slot
         yield Target(
             f"payload of {kind.name.lower()}",
             tuple(payloads),
@@ -195,7 +210,7 @@ def _above_the_seal(repository: Repository, objects: dict[str, bytes]) -> Iterab
             (data,),
             lambda data, k=kind, i=object_id: store.open(k, i, data),  # type: ignore[misc]
         )
-    for kind, parse in ((ObjectKind.CONFIG, _use_config), (ObjectKind.SLOT, parse_slot)):
+    for kind, parse in _PARSED.items():
         yield Target(f"object of {kind.name.lower()}", tuple(data for _, data in _named(objects, kind)), parse)
     packs = dict(_named(objects, ObjectKind.PACK))
     for object_id, data in packs.items():
