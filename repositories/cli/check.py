@@ -131,6 +131,9 @@ def _print_notes(terminal: Terminal, report: dict[str, Any]) -> None:
     if report["read_twice"]:
         packs = show_count(report["read_twice"], "pack")
         terminal.note(f"{packs} could be read at the second try only: look at cables, memory and network")
+    if report["void_manifests"]:
+        void = show_count(report["void_manifests"], "manifest")
+        terminal.note(f"{void} came too late for a prune and count as no backups: see repair --adopt")
     if report["reserve"] != "present":
         terminal.note(f"the reserve is {report['reserve']}: a full medium could not be cleaned; repair puts it back")
     if report["hint"]:

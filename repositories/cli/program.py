@@ -23,6 +23,7 @@ from repositories.cli import (
     list_backups,
     locks,
     ls,
+    repair,
     show,
     stats,
     tag,
@@ -32,7 +33,8 @@ from repositories.console.entry import new_program, run
 from repositories.console.verbs import add_verb
 
 NAME = "syncova-repo"
-VERBS = (create, info, list_backups, show, ls, find, diff, dump, check, forget, undelete, tag, hold, copy, stats, locks)
+LOOKING = (info, list_backups, show, ls, find, diff, dump, check)
+VERBS = (create, *LOOKING, repair, forget, undelete, tag, hold, copy, stats, locks)
 KEY_VERBS = (key_list, key_add, key_change, key_remove, key_recovery_code, key_rotate)
 
 

@@ -5,7 +5,7 @@ ids, errors, limits, clock) is imported.
 """
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from repositories.engine.chunking.cutter import Chunker, cutter
@@ -24,6 +24,7 @@ from repositories.engine.keys.keyring import Keyring
 from repositories.engine.keys.slots import Slot
 from repositories.engine.objects.store import ObjectStore, WholeObjects, steadily
 from repositories.engine.opening import list_slots, unlock
+from repositories.engine.packs.directory import PackRecord
 from repositories.engine.packs.reader import PackReader
 from repositories.engine.reader import ChunkReader
 from repositories.engine.retention.deleted import Notes, NotesReader
@@ -94,6 +95,11 @@ class WriteSession(StoreWriteSession):
         except BaseException:
             self.close()
             raise
+
+    def list_packs(self, packs: Iterable[PackRecord]) -> None:
+        """List packs that no segment names in the next one that is put: for repairs."""
+        self._index.add(packs := tuple(packs))
+        self._unindexed.extend(packs)
 
     def reader(self) -> ChunkReader:
         """Return a reader over the session's own index, which need not be built a second time."""

@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from repositories.engine.check.packs import PackResult, ids_of
-from repositories.engine.check.report import CheckRequest, Proof
+from repositories.engine.check.packs import ids_of
+from repositories.engine.check.report import CheckRequest, PackResult, Proof
 from repositories.engine.display import show_text, show_time
 from repositories.engine.format.kinds import ObjectKind
 from repositories.engine.format.records import decode

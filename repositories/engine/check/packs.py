@@ -7,11 +7,11 @@ read again.
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import blake3
 
-from repositories.engine.check.report import Beat, Findings
+from repositories.engine.check.report import Beat, Findings, PackResult
 from repositories.engine.display import show_count
 from repositories.engine.errors import (
     EngineError,
@@ -31,21 +31,6 @@ from repositories.engine.sessions.presence import pack_sizes
 
 _READERS = 2
 _MISSING = "it is missing"
-
-
-@dataclass(frozen=True, slots=True)
-class PackResult:
-    """What reading one pack gave. `bad` chunks cannot be read from it; None in `failure` = all is good.
-
-    `read`: it was read now. `twice`: the first reading failed, the second did not.
-    """
-
-    pack: PackRecord
-    chunks: int
-    bad: tuple[bytes, ...]
-    failure: str | None
-    read: bool = True
-    twice: bool = False
 
 
 def check_sizes(repository: Repository, packs: Iterable[PackRecord]) -> list[PackResult]:

@@ -9,7 +9,8 @@ import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 
 from repositories.engine.check.ledger import Ledger
-from repositories.engine.check.packs import PackResult, ids_of
+from repositories.engine.check.packs import ids_of
+from repositories.engine.check.report import PackResult
 from repositories.engine.clock import Clock
 from repositories.engine.errors import EngineError, StorageFullError, StorageReadOnlyError
 from repositories.engine.format.kinds import ObjectKind

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from repositories.engine.display import show_path
+from repositories.engine.packs.directory import PackRecord
 
 PATHS_LISTED: Final = 100
 PROBLEMS_LISTED: Final = 1000
@@ -19,13 +20,14 @@ class CheckRequest:
 
     `read_percent` of all stored bytes are read, those first that nobody read or that were read longest ago. No pack is
     begun when `max_seconds` are over since the check began. What was read is recorded every `record_seconds` at first,
-    then more rarely, and at the end.
+    then more rarely, and at the end; nothing is with `remember` False.
     """
 
     read_data: bool = False
     read_percent: float = 100.0
     max_seconds: float | None = None
     record_seconds: float = 60.0
+    remember: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,21 @@ class Proof:
     good_packs: int = 0
     good_bytes: int = 0
     oldest_ns: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PackResult:
+    """What reading one pack gave. `bad` chunks cannot be read from it; None in `failure` = all is good.
+
+    `read`: it was read now. `twice`: the first reading failed, the second did not.
+    """
+
+    pack: PackRecord
+    chunks: int
+    bad: tuple[bytes, ...]
+    failure: str | None
+    read: bool = True
+    twice: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +101,9 @@ class CheckReport:
     `healed_packs` were known as damaged and read whole now. `read_twice` packs failed at first and were whole at the
     second reading: the transport is to blame. `reserve` is `present`, `missing` or `short`, which is no problem, but
     a prune on a full medium needs it. `stopped`: the time was over before all was read that should be.
+
+    `void_manifests` were put by sessions that a prune had given up on: they are no backups, `repair --adopt` may make
+    them some. `suspect` are the packs that anything is wrong with.
     """
 
     backups: int
@@ -103,6 +123,8 @@ class CheckReport:
     read_twice: int = 0
     reserve: str = "present"
     stopped: bool = False
+    void_manifests: int = 0
+    suspect: tuple[PackResult, ...] = ()
     problems: list[CheckProblem] = field(default_factory=list)
     hurt: list[HurtBackup] = field(default_factory=list)
 

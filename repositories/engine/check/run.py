@@ -10,7 +10,6 @@ from repositories.engine.check.copies import Suspects, check_copies, confirm_sus
 from repositories.engine.check.ledger import Ledger, prove, read_ledger, reading_order, standing_damage
 from repositories.engine.check.links import check_links
 from repositories.engine.check.packs import (
-    PackResult,
     check_sizes,
     ids_of,
     read_packs,
@@ -21,8 +20,9 @@ from repositories.engine.check.packs import (
 )
 from repositories.engine.check.references import ReferenceCheck
 from repositories.engine.check.remembering import Memory
-from repositories.engine.check.report import CheckReport, CheckRequest, Findings, HurtBackup
+from repositories.engine.check.report import CheckReport, CheckRequest, Findings, HurtBackup, PackResult
 from repositories.engine.check.reserve import state_of_reserve
+from repositories.engine.check.void import void_manifests
 from repositories.engine.display import show_text
 from repositories.engine.errors import IntegrityError, OperationCancelledError
 from repositories.engine.format.kinds import ObjectKind, object_name
@@ -92,6 +92,7 @@ def _check(repository: Repository, request: CheckRequest, hooks: Hooks) -> Check
     packs = reader.index.packs()
     ledger = read_ledger(repository.store, began_ns)
     memory = Memory(repository.store, ledger, hooks.clock, request.record_seconds)
+    memory.possible = request.remember
     results = _check_packs(repository, packs, (request, ledger, memory), pulse)
     lost = _lost_chunks(packs, results)
     replaced = report_packs(results, lost, findings)
@@ -124,6 +125,8 @@ def _check(repository: Repository, request: CheckRequest, hooks: Hooks) -> Check
         read_twice=sum(result.twice for result in results),
         reserve=state_of_reserve(repository.storage),
         stopped=pulse.stopped,
+        void_manifests=len(void_manifests(repository)),
+        suspect=tuple(result for result in results if result.failure is not None),
         problems=findings.problems,
         hurt=list(hurt.values()),
     )

@@ -82,6 +82,7 @@ def check_fields(report: CheckReport, *, read_data: bool) -> dict[str, Any]:
         "healed_packs": report.healed_packs,
         "read_twice": report.read_twice,
         "reserve": report.reserve,
+        "void_manifests": report.void_manifests,
         "stopped": report.stopped,
         "proof": _proof_fields(report.proof),
         "problem_count": report.problem_count,

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 VERSION = 1
 
-Operation = Literal["backup", "restore", "check", "info", "list", "copy", "forget"]
+Operation = Literal["backup", "restore", "check", "repair", "info", "list", "copy", "forget", "prune"]
 
 
 class RepositoryAccess(Struct, frozen=True, kw_only=True):
@@ -143,6 +143,20 @@ class ForgetOrder(Struct, frozen=True, kw_only=True):
     reason: str = ""
 
 
+class PruneOrder(Struct, frozen=True, kw_only=True):
+    """How much of all stored bytes may stay unused, and for how long to repack and wait (null: as long as it takes)."""
+
+    max_unused_percent: float = 10.0
+    max_seconds: float | None = None
+
+
+class RepairOrder(Struct, frozen=True, kw_only=True):
+    """Whether a repair reads all packs first, and which void manifests it makes backups of (`all`: each)."""
+
+    read_data: bool = False
+    adopt: tuple[str, ...] = ()
+
+
 class Request(Struct, frozen=True, kw_only=True):
     """The first line on stdin; EngineProcess fills in `parent_pid`."""
 
@@ -163,5 +177,7 @@ class Request(Struct, frozen=True, kw_only=True):
     skip_paths: tuple[bytes, ...] = field(name="skip_paths_base64", default=())
     restore: RestoreOrder | None = None
     check: CheckOrder | None = None
+    repair: RepairOrder | None = None
+    prune: PruneOrder | None = None
     copy: CopyOrder | None = None
     forget: ForgetOrder | None = None

@@ -20,8 +20,10 @@ OPERATIONS = {
     "backup": ("backup_operation", "back_up_sources"),
     "restore": ("restore_operation", "restore_backup"),
     "check": ("check_operation", "check_repository"),
+    "repair": ("repair_operation", "repair_repository"),
     "copy": ("copy_operation", "copy_repository"),
     "forget": ("forget_operation", "forget_backups"),
+    "prune": ("prune_operation", "prune_repository"),
     "info": ("read_operations", "tell_info"),
     "list": ("read_operations", "tell_backups"),
 }

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from repositories.engine.backup import Hooks
@@ -140,14 +141,8 @@ def test_only_packs_of_the_current_epoch_are_taken_in(storage: MemoryStorage) ->
     assert all(is_current(repository.store, pack) for pack in found.packs)
     record = repository.keyring.record
     epochs = (*record.epochs, EpochKey(record.current_epoch + 1, bytes(32), 0))
-    rotated = open_keyring(
-        type(record)(
-            *(
-                {"epochs": epochs, "current_epoch": record.current_epoch + 1}.get(name, getattr(record, name))
-                for name in record.__struct_fields__
-            )
-        )
-    )
+    changed = msgspec.structs.replace(record, epochs=epochs, current_epoch=record.current_epoch + 1)
+    rotated = open_keyring(changed)
     store = replace(repository.store, keyring=rotated)
     assert not any(is_current(store, pack) for pack in found.packs)
 

@@ -1,0 +1,46 @@
+"""Manifests that are void: put by a session that a prune had given up on (engine.md, section 5).
+
+Owns their listing. They are no backups: what they refer to may be gone.
+"""
+
+from dataclasses import dataclass
+
+from repositories.engine.errors import IntegrityError
+from repositories.engine.format.commits import ManifestRecord
+from repositories.engine.format.kinds import ObjectKind
+from repositories.engine.format.records import decode
+from repositories.engine.manifest.root import BackupRoot, decode_root
+from repositories.engine.objects.store import steadily
+from repositories.engine.repository import Repository
+from repositories.engine.sessions.views import read_newest_sweep
+
+
+@dataclass(frozen=True, slots=True)
+class VoidManifest:
+    """One of them: `root_bytes` as they were committed."""
+
+    manifest_id: bytes
+    root: BackupRoot
+    root_bytes: bytes
+
+
+def void_manifests(repository: Repository) -> list[VoidManifest]:
+    """Return the void manifests that can be read and that nobody deleted, oldest first."""
+    store = repository.store
+    if not read_newest_sweep(store).number:
+        return []
+    listed = steadily(
+        lambda: store.read_whole(ObjectKind.MANIFEST, {}, lambda payload: decode(payload, ManifestRecord))
+    )
+    # After the manifests: of each that was listed this sweep speaks.
+    sweep = read_newest_sweep(store)
+    deleted = repository.notes().deleted(repository.clock.now_ns())
+    found: list[tuple[int, VoidManifest]] = []
+    for manifest_id, record in listed.found.items():
+        if manifest_id in deleted or sweep.accepts_manifest(manifest_id, record.fence):
+            continue
+        try:
+            found.append((record.received_ns, VoidManifest(manifest_id, decode_root(record.root), record.root)))
+        except IntegrityError:
+            continue
+    return [each for _, each in sorted(found, key=lambda pair: (pair[0], pair[1].manifest_id))]

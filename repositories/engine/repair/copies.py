@@ -1,0 +1,139 @@
+"""Small objects that are kept twice: the whole copy is put where the other is missing or damaged.
+
+Owns which of two copies is whole. Writers put the first copy before the second and take them back in that order, so
+what looks odd is looked at again after a while.
+"""
+
+import contextlib
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+from repositories.engine.codec.envelopes import open_record
+from repositories.engine.errors import (
+    EngineError,
+    IntegrityError,
+    ObjectMissingError,
+    RetiredKeyError,
+    UnsupportedFormatError,
+)
+from repositories.engine.format.config import parse_config
+from repositories.engine.format.kinds import WRITTEN_TWICE, ObjectKind, names_of, object_id_of
+from repositories.engine.keys.slots import parse_slot
+from repositories.engine.objects.pairs import get_bounded
+from repositories.engine.opening import OpenedRepository, unlock
+from repositories.engine.repair.report import RepairRequest, Steps
+from repositories.engine.repository import Repository
+
+_SETTLE_SECONDS = 2.0
+_CLEAR: Mapping[ObjectKind, Callable[[bytes], object]] = {
+    ObjectKind.CONFIG: parse_config,
+    ObjectKind.SLOT: parse_slot,
+}
+Beat = Callable[[], None]
+
+
+@dataclass(slots=True)
+class _Pair:
+    """The copies of one object: bytes of those that are whole, and what is wrong with the others."""
+
+    kind: ObjectKind
+    name: str
+    whole: dict[str, bytes] = field(default_factory=dict)
+    wrong: dict[str, str] = field(default_factory=dict)
+
+
+class CopyMender:
+    """Mends pairs of one repository."""
+
+    def __init__(self, repository: Repository, request: RepairRequest, settle: Callable[[float], None] = time.sleep):
+        self._repository = repository
+        self._request = request
+        self._settle = settle
+        self._opened: OpenedRepository | None = None
+
+    def mend(self, steps: Steps, beat: Beat) -> None:
+        """Go through all kinds that are kept twice."""
+        odd = [pair for kind in sorted(WRITTEN_TWICE) for pair in self._odd_pairs(kind, beat)]
+        if odd:
+            self._settle(_SETTLE_SECONDS)
+        for pair in odd:
+            beat()
+            again = self._look(pair.kind, pair.name)
+            if again is not None and again.wrong and again.whole:
+                self._mend_pair(again, steps)
+            elif again is not None and again.wrong and pair.kind is not ObjectKind.INDEX:
+                steps.fail("copy", pair.name, "no copy of it is whole: bring it back from a copy of the repository")
+            elif again is not None and len(set(again.whole.values())) > 1:
+                steps.fail(
+                    "copy", pair.name, "its two copies are whole and differ: an older one was put back; look at both"
+                )
+
+    def _odd_pairs(self, kind: ObjectKind, beat: Beat) -> list[_Pair]:
+        odd: list[_Pair] = []
+        for name in self._repository.store.names(kind):
+            beat()
+            pair = self._look(kind, name)
+            if pair is not None and (pair.wrong or len(set(pair.whole.values())) > 1):
+                odd.append(pair)
+        return odd
+
+    def _look(self, kind: ObjectKind, name: str) -> _Pair | None:
+        """Read both copies; None for an object that is gone, or that does not count since its key was retired."""
+        pair = _Pair(kind, name)
+        missing = 0
+        for copy in names_of(kind, name):
+            try:
+                data = get_bounded(self._repository.storage, kind, copy)
+                self._open(kind, name, data)
+                pair.whole[copy] = data
+            except RetiredKeyError:
+                return None
+            except ObjectMissingError:
+                missing += 1
+                pair.wrong[copy] = "it is missing"
+            except (IntegrityError, UnsupportedFormatError) as error:
+                pair.wrong[copy] = f"it is damaged ({error.message})"
+        return None if missing == len(names_of(kind, name)) else pair
+
+    def _open(self, kind: ObjectKind, name: str, data: bytes) -> None:
+        object_id = object_id_of(name) or b""
+        parse = _CLEAR.get(kind)
+        if parse is not None:
+            parse(data)
+        elif kind is ObjectKind.KEYRING:
+            self._open_keyring(name, object_id, data)
+        else:
+            self._repository.store.open(kind, object_id, data)
+
+    def _open_keyring(self, name: str, object_id: bytes, data: bytes) -> None:
+        """Raise IntegrityError unless this is a whole keyring of the newest generation.
+
+        One of an earlier generation is sealed by a key that nobody holds any more, and needed by nobody.
+        """
+        if self._opened is None:
+            store = self._repository.store
+            self._opened = unlock(self._repository.storage, self._request.secret, store.randomness)
+        generation = self._repository.keyring.generation
+        if int(name.split("/")[-2], 16) != generation:
+            raise RetiredKeyError(f"{name} is of an earlier generation")
+        key, config_bytes = self._opened.generation_key, self._opened.config_bytes
+        repository_id = self._repository.config.repository_id
+        open_record(repository_id, lambda _: key, (ObjectKind.KEYRING, object_id), data, config_bytes)
+
+    def _mend_pair(self, pair: _Pair, steps: Steps) -> None:
+        source, data = next(iter(pair.whole.items()))
+        for copy, reason in pair.wrong.items():
+            put = partial(self._put, copy, data, source)
+            steps.do("copy", copy, f"{reason}; written again from {source}", put)
+
+    def _put(self, copy: str, data: bytes, source: str) -> None:
+        storage = self._repository.storage
+        storage.put(copy, data, overwrite=True)
+        try:
+            storage.size(source)
+        except ObjectMissingError:
+            # Its writer took it back, or a sweep removed it, while we looked: it must not come back by our hand.
+            with contextlib.suppress(EngineError):
+                storage.delete(copy)

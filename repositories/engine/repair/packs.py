@@ -1,0 +1,134 @@
+"""Bad packs: what can be read is stored anew, then the pack is set aside; and the index that lacks packs.
+
+Owns the order: salvaged chunks durable and indexed before anything is moved. A session's lease keeps prunes away.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+
+from repositories.engine.check.report import Beat, CheckReport, PackResult
+from repositories.engine.display import show_count
+from repositories.engine.errors import EngineError
+from repositories.engine.format.kinds import ObjectKind, names_of, object_name
+from repositories.engine.ids import ChunkKind
+from repositories.engine.index.recovery import is_current, read_unnamed
+from repositories.engine.packs.directory import PackRecord
+from repositories.engine.repair.aside import ASIDE, set_aside
+from repositories.engine.repair.report import Steps
+from repositories.engine.repair.salvage import ReadableBlock, by_index, by_parts
+from repositories.engine.repository import Repository, WriteSession
+
+Blocks = Iterable[ReadableBlock | tuple[bytes, ...]]
+
+
+class PackMender:
+    """Mends packs and index. Without a session (a dry run) it only tells."""
+
+    def __init__(self, repository: Repository, session: WriteSession | None, steps: Steps, beat: Beat) -> None:
+        self._repository = repository
+        self._session = session
+        self._steps = steps
+        self._beat = beat
+        self._reader = session.reader() if session is not None else repository.reader()
+        self._aside: list[tuple[bytes, str]] = []
+        self._lost: set[bytes] = set()
+
+    def mend(self, before: CheckReport) -> None:
+        """Mend what a check has found. Raises StorageFullError, StorageReadOnlyError, what the session raises."""
+        damaged = self._repository.catalogue.damaged()
+        index_hurt = bool(damaged) or any(problem.kind == "index" for problem in before.problems)
+        bad = [each for each in before.suspect if self._is_there(each.pack)]
+        self._distrust(bad)
+        if index_hurt:
+            self._list_found()
+        for each in bad:
+            self._salvage_indexed(each)
+        self._salvage_unnamed(wanted=index_hurt or bool(before.hurt))
+        if self._session is not None:
+            self._session.flush()
+            # A session knows chunks by their ids alone, whatever their kind.
+            self._steps.chunks_lost = sum(not self._session.has(ChunkKind.DATA, chunk) for chunk in self._lost)
+        self._move_away(damaged)
+
+    def _distrust(self, bad: Iterable[PackResult]) -> None:
+        """Count nothing in these packs as stored: what can be read of them has to be stored anew."""
+        if self._session is not None:
+            for each in bad:
+                self._session.distrust(each.pack.pack_id)
+
+    def _move_away(self, damaged: Iterable[bytes]) -> None:
+        for pack_id, reason in self._aside:
+            name = object_name(ObjectKind.PACK, pack_id)
+            self._set_aside("pack", name, reason)
+        for segment_id in damaged:
+            name = object_name(ObjectKind.INDEX, segment_id)
+            for copy in names_of(ObjectKind.INDEX, name):
+                self._set_aside("index", copy, "no copy of this index segment can be read")
+
+    def _is_there(self, pack: PackRecord) -> bool:
+        try:
+            return self._repository.storage.size(object_name(ObjectKind.PACK, pack.pack_id)) >= 0
+        except EngineError:
+            return False
+
+    def _list_found(self) -> None:
+        """List the packs that no segment names in a new one."""
+        found = self._found()
+        if found:
+            told = (
+                f"{show_count(len(found), 'pack')} that no readable segment names: listed anew from their directories"
+            )
+            self._steps.do("index", "index", told, partial(self._list, found))
+
+    def _found(self) -> tuple[PackRecord, ...]:
+        recovery = self._reader.recovery
+        if recovery is None:
+            return ()
+        recovery.run()
+        return tuple(pack for pack in recovery.found if is_current(self._repository.store, pack))
+
+    def _list(self, found: Sequence[PackRecord]) -> None:
+        if self._session is not None:
+            self._session.list_packs(found)
+
+    def _salvage_indexed(self, bad: PackResult) -> None:
+        name = object_name(ObjectKind.PACK, bad.pack.pack_id)
+        told = f"{bad.failure or 'it is damaged'}; what can be read of it is stored anew"
+        blocks = by_index(self._repository, bad.pack)
+        if self._steps.do("pack", name, told, partial(self._store, blocks)) or self._steps.dry_run:
+            self._aside.append((bad.pack.pack_id, "it is damaged"))
+
+    def _salvage_unnamed(self, *, wanted: bool) -> None:
+        """Salvage packs that have no directory; and, if anything is missing, those that a retired key sealed.
+
+        These count without an index no more; their chunks are sealed anew, of which only ids that count are ever asked.
+        """
+        repository = self._repository
+        unnamed = read_unnamed(repository.store, repository.pack_reader, self._reader.index.packs())
+        for pack_id in unnamed.without:
+            told = "no index names it, and its directory cannot be read; its blocks are stored anew"
+            if self._salvage_parts(pack_id, told):
+                self._aside.append((pack_id, "its directory cannot be read"))
+        for pack in unnamed.packs if wanted else ():
+            if not is_current(repository.store, pack):
+                self._salvage_parts(pack.pack_id, "a retired key sealed it and no index names it; sealed anew")
+
+    def _salvage_parts(self, pack_id: bytes, told: str) -> bool:
+        blocks = by_parts(self._repository, pack_id)
+        name = object_name(ObjectKind.PACK, pack_id)
+        return self._steps.do("pack", name, told, partial(self._store, blocks)) or self._steps.dry_run
+
+    def _store(self, blocks: Blocks) -> None:
+        session = self._session
+        if session is None:
+            return
+        for block in blocks:
+            self._beat()
+            if isinstance(block, ReadableBlock):
+                self._steps.chunks_saved += sum(session.put(kind, content)[1] for kind, _, content in block.chunks())
+            else:
+                self._lost.update(block)
+
+    def _set_aside(self, kind: str, name: str, reason: str) -> None:
+        action = partial(set_aside, self._repository.storage, name)
+        self._steps.do("aside", name, f"{reason}: moved to {ASIDE}{name} ({kind})", action)

@@ -1,0 +1,104 @@
+"""What a repair is asked to do, its steps, and what it left.
+
+Owns values, and the collector that carries steps out or only tells them.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from repositories.engine.check.report import CheckReport
+from repositories.engine.errors import EngineError, StorageFullError, StorageReadOnlyError
+
+STEPS_LISTED: Final = 1000
+ALL: Final = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class RepairRequest:
+    """`dry_run`: write nothing, tell the steps. `read_data`: read all packs first, to find all that is bad.
+
+    `adopt`: ids of manifests or backups, or unique beginnings of them, of void manifests to make backups of; or `all`.
+    `secret` is the password: by it alone a damaged keyring can be told from its whole copy.
+    """
+
+    dry_run: bool = False
+    read_data: bool = False
+    adopt: tuple[str, ...] = ()
+    secret: bytes = field(default=b"", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RepairStep:
+    """One thing that is hurt, and what was done: `done` is False in a dry run, and for what could not be mended.
+
+    `kind` is stable: copy, pack, index, aside, manifest, reserve. `object` names what.
+    """
+
+    kind: str
+    object: str
+    message: str
+    done: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RepairReport:
+    """`steps` are the first 1,000 of `step_count`, of which `undone` failed. `after` is the check that ended it.
+
+    In a dry run that is the check it began with. `chunks_saved` were stored anew out of bad packs, `chunks_lost` could
+    not be read there and lie nowhere else; `adopted` are backup ids.
+    """
+
+    steps: list[RepairStep]
+    step_count: int
+    undone: int
+    chunks_saved: int
+    chunks_lost: int
+    adopted: tuple[str, ...]
+    after: CheckReport
+    dry_run: bool
+
+    @property
+    def exit_code(self) -> int:
+        """0 when nothing is wrong any more; else 13."""
+        return 13 if self.undone or not self.after.ok else 0
+
+
+class Steps:
+    """Carries out steps, or only takes note of them; one thread."""
+
+    def __init__(self, *, dry_run: bool) -> None:
+        self.dry_run = dry_run
+        self.listed: list[RepairStep] = []
+        self.count = 0
+        self.undone = 0
+        self.chunks_saved = 0
+        self.chunks_lost = 0
+
+    def do(self, kind: str, name: str, message: str, action: Callable[[], None]) -> bool:
+        """Carry out `action`; return whether it was done. What cannot be done is told, and the repair goes on.
+
+        Raises StorageFullError and StorageReadOnlyError: then nothing else can be done either.
+        """
+        if self.dry_run:
+            self._add(RepairStep(kind, name, message, done=False))
+            return False
+        try:
+            action()
+        except (StorageFullError, StorageReadOnlyError):
+            raise
+        except EngineError as error:
+            self.fail(kind, name, f"{message}: that failed: {error.message}")
+            return False
+        self._add(RepairStep(kind, name, message, done=True))
+        return True
+
+    def fail(self, kind: str, name: str, message: str) -> None:
+        """Take note of what cannot be mended."""
+        self.undone += 1
+        self._add(RepairStep(kind, name, message, done=False))
+
+    def _add(self, step: RepairStep) -> None:
+        self.count += 1
+        if len(self.listed) < STEPS_LISTED:
+            self.listed.append(step)

@@ -1,0 +1,71 @@
+"""syncova-repo repair: told first, then done; nothing is deleted that has no other copy."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from repositories.console import exits
+from tests.cli.programs import Programs
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    path = tmp_path / "tree"
+    path.mkdir()
+    (path / "file").write_bytes(os.urandom(200_000))
+    return path
+
+
+def files(programs: Programs, pattern: str) -> list[Path]:
+    return [path for path in Path(programs.repository).glob(pattern) if path.is_file()]
+
+
+def test_nothing_to_repair(programs: Programs, tree: Path) -> None:
+    programs.back_up(tree)
+    ended = programs.repo("repair", programs.repository)
+    assert (ended.code, ended.err) == (exits.DONE, "")
+    assert ended.out == "no problems are left in 1 backup\n"
+
+
+def test_an_index_that_is_gone(programs: Programs, tree: Path, tmp_path: Path) -> None:
+    programs.back_up(tree)
+    for path in files(programs, "**/index/*"):
+        path.unlink()
+    listed = programs.repo("ls", programs.repository, "latest")
+    assert listed.code == exits.DONE
+    assert "file" in listed.out
+    assert "run syncova-repo repair" in listed.err
+    told = programs.repo("repair", programs.repository, "--dry-run")
+    assert told.code == exits.INTEGRITY
+    assert "would: index: " in told.out
+    assert not files(programs, "**/index/*")
+    assert programs.repo("repair", programs.repository, "--json").json["check"]["ok"]
+    whole = programs.repo("check", programs.repository, "--read-data")
+    assert (whole.code, whole.err) == (exits.DONE, "")
+
+
+def test_a_bad_pack_is_set_aside_and_what_it_hurts_is_named(programs: Programs, tree: Path) -> None:
+    programs.back_up(tree)
+    pack = max(files(programs, "packs/*/*"), key=lambda path: path.stat().st_size)
+    data = bytearray(pack.read_bytes())
+    data[1000] ^= 1
+    pack.chmod(0o600)
+    pack.write_bytes(data)
+    ended = programs.repo("repair", programs.repository, "--read-data")
+    assert ended.code == exits.INTEGRITY
+    ended.assert_harmless()
+    assert "lacks 1 object:\n  file\n" in ended.out
+    assert "back up the sources again" in ended.err
+    aside = Path(programs.repository) / "aside" / pack.relative_to(programs.repository)
+    assert aside.read_bytes() == bytes(data)
+    assert not pack.exists()
+    programs.back_up(tree)
+    assert programs.repo("check", programs.repository, "--read-data").code == exits.DONE
+
+
+def test_a_manifest_that_is_not_void(programs: Programs, tree: Path) -> None:
+    programs.back_up(tree)
+    ended = programs.repo("repair", programs.repository, "--adopt", "0123", "--json")
+    assert ended.code == exits.FAILED
+    assert ended.json["error"]["code"] == "BACKUP_NOT_FOUND"
