@@ -23,6 +23,7 @@ from repositories.cli import (
     list_backups,
     locks,
     ls,
+    prune,
     repair,
     show,
     stats,
@@ -34,7 +35,7 @@ from repositories.console.verbs import add_verb
 
 NAME = "syncova-repo"
 LOOKING = (info, list_backups, show, ls, find, diff, dump, check)
-VERBS = (create, *LOOKING, repair, forget, undelete, tag, hold, copy, stats, locks)
+VERBS = (create, *LOOKING, repair, forget, undelete, tag, hold, prune, copy, stats, locks)
 KEY_VERBS = (key_list, key_add, key_change, key_remove, key_recovery_code, key_rotate)
 
 

@@ -121,6 +121,9 @@ def _tell_what_is_done(interrupted: Interrupted, request: Request, outcome: Outc
     elif request.operation == "restore":
         interrupted.done = f"the target holds at least {show_count(outcome.files, 'file')} of the backup"
         interrupted.hint = "run it again to go on; what is there already is not written again"
+    elif request.operation == "prune":
+        interrupted.done = "all backups are as they were; packs that no backup uses may be gone"
+        interrupted.hint = "run it again: it goes on from what is done"
     elif request.operation == "copy":
         interrupted.done = "backups that were copied are whole, and nothing half is visible"
         interrupted.hint = "run it again to go on"

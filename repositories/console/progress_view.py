@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
 LINE_SECONDS = 10.0
-_PHASE_OF_COPY = "copying"
+_COUNTED = {"copying": "backup"} | dict.fromkeys(("planning", "repacking", "waiting", "deleting"), "pack")
 _PHASES_OF_RESTORE = frozenset({"restoring", "deleting", "finishing", "verifying"})
 NONE = "none"
 
@@ -115,7 +115,7 @@ class BarView:
 def figures(event: Progress) -> str:
     """Return the figures of a progress event in words."""
     done = "written" if event.phase in _PHASES_OF_RESTORE else "read"
-    counted = "backup" if event.phase == _PHASE_OF_COPY else "file"
+    counted = _COUNTED.get(event.phase, "file")
     parts = [f"{show_count(event.files, counted)}", f"{show_bytes(event.bytes_read)} {done}"]
     if event.bytes_stored:
         parts.append(f"{show_bytes(event.bytes_stored)} stored")

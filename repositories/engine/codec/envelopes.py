@@ -48,9 +48,24 @@ def open_record(
 
     `secret_of` maps the header's epoch to its secret. Raises IntegrityError for anything but the whole true object.
     """
+    return decode_record(identity[0], unseal_record(repository_id, secret_of, identity, data, extra))
+
+
+def unseal_record(
+    repository_id: bytes,
+    secret_of: Callable[[int], bytes],
+    identity: tuple[ObjectKind, bytes],
+    data: bytes,
+    extra: bytes = b"",
+) -> bytes:
+    """Return what `decode_record` makes the payload of; between the two, `data` may be let go."""
     header = parse_object_header(data)
     if (header.kind, header.object_id) != identity:
         raise IntegrityError("an object lies under another object's name", hint="run check")
     seal = derive_seal(secret_of(header.epoch), header, repository_id)
-    plain = seal.open(0, PartKind.RECORD, memoryview(data)[OBJECT_HEADER_LENGTH:], extra)
-    return decode_frame(plain, most_record(header.kind)).payload
+    return seal.open(0, PartKind.RECORD, memoryview(data)[OBJECT_HEADER_LENGTH:], extra)
+
+
+def decode_record(kind: ObjectKind, plain: bytes) -> bytes:
+    """Return the payload in an unsealed record of this kind. Raises IntegrityError."""
+    return decode_frame(plain, most_record(kind)).payload

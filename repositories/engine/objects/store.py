@@ -11,7 +11,14 @@ from typing import Generic, TypeVar
 
 import blake3
 
-from repositories.engine.codec.envelopes import SealingKey, new_header, open_record, seal_record
+from repositories.engine.codec.envelopes import (
+    SealingKey,
+    decode_record,
+    new_header,
+    open_record,
+    seal_record,
+    unseal_record,
+)
 from repositories.engine.codec.sealing import ObjectSeal, derive_seal
 from repositories.engine.errors import IntegrityError, ObjectMissingError, RetiredKeyError, UnsupportedFormatError
 from repositories.engine.format.headers import ObjectHeader, parse_object_header
@@ -82,6 +89,16 @@ class ObjectStore:
             return self.open(kind, object_id, data)
 
         return read_either(self.storage, kind, object_name(kind, object_id, group), parse)
+
+    def read_large(self, kind: ObjectKind, object_id: bytes) -> bytes:
+        """Return what `read` does; of its sealed, compressed and plain form at most two are in memory at once."""
+
+        def unseal(data: bytes) -> bytes:
+            plain = unseal_record(self.repository_id, self.keyring.epoch_key, (kind, object_id), data)
+            self._require_accepted(kind, object_id, data)
+            return plain
+
+        return decode_record(kind, read_either(self.storage, kind, object_name(kind, object_id), unseal))
 
     def open(self, kind: ObjectKind, object_id: bytes, data: bytes) -> bytes:
         """Return the payload of an object's bytes, if its epoch is current or the inventory names it."""

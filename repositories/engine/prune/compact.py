@@ -136,6 +136,14 @@ class CompactIndex:
         record = BlockRecord(self._offsets[block], self._parts[block], sum(lengths), table)
         return BlockPlace(pack.pack_id, pack.header, position, record)
 
+    def let_go(self) -> None:
+        """Forget all places, when nothing more will be asked but which packs there are."""
+        empty = CompactIndex()
+        self._ids, self._kinds, self._lengths = empty._ids, empty._kinds, empty._lengths
+        self._standing, self._next, self._slots = empty._standing, empty._next, empty._slots
+        self._starts, self._offsets, self._parts = empty._starts, empty._offsets, empty._parts
+        self._chunks = 0
+
     def _location(self, ordinal: int) -> Location:
         block = self._block_at(ordinal)
         number = self._pack_of_block(block)

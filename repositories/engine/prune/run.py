@@ -52,9 +52,7 @@ class _Pulse:
         self._hooks.report(Progress(self.phase, done, self.report.bytes_read, self.report.bytes_written, b""))
 
     def tell(self, line: str) -> None:
-        """Show whom the prune waits for."""
-        self.phase = line
-        self._next = 0.0
+        """Tell whom the prune waits for."""
         self._hooks.log("info", line)
 
 
@@ -197,6 +195,8 @@ class _Work:
         self._pulse.phase = "deleting"
         self._fence.sweep(seen.kept, frozenset(seen.counted), gone)
         self.report.sweep = number
+        # What follows reads and writes whole segments: it gets the room of the places.
+        self._planned.survey.index.let_go()
         removal = Removal(self._store, self._planned.survey, self._fence, self.report, self._pulse)
         removal.index_and_packs(seen, gone, (number, self._lease.session_id, self._hooks.clock.now_ns()))
         removal.leavings(seen.kept)

@@ -130,7 +130,7 @@ def replaced(segments: Iterable[Segment]) -> frozenset[bytes]:
 
 
 def _read(store: ObjectStore, segment_id: bytes) -> tuple[_OpenSegment, int]:
-    payload = store.read(ObjectKind.INDEX, segment_id)
+    payload = store.read_large(ObjectKind.INDEX, segment_id)
     return decode(payload, _OpenSegment), len(payload)
 
 

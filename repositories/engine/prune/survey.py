@@ -8,7 +8,7 @@ manifest.
 
 from array import array
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from repositories.engine.clock import Clock
 from repositories.engine.errors import IntegrityError, ObjectMissingError, PruneOvertakenError
@@ -94,7 +94,7 @@ class Survey:
             writers=bool(writers),
         )
         self._listed = frozenset(self._packs_in(seen.live))
-        return seen
+        return replace(seen, early={each: early[each] for each in early.keys() - self._listed})
 
     def choose(self, doomed: frozenset[bytes]) -> Choice:
         """Choose the places that stay; packs that are `doomed` only where there is no other."""
