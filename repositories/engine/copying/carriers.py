@@ -5,6 +5,7 @@ Owns which of them a pair of repositories takes, and what each must do after a b
 
 from typing import Protocol
 
+from repositories.engine.copying.learning import Learning
 from repositories.engine.copying.needs import Needs
 from repositories.engine.copying.origin import Origin
 from repositories.engine.copying.related import Presence, bytes_of, carry_over, lacking
@@ -28,6 +29,9 @@ class Carrier(Protocol):
 
         Raises IntegrityError or ObjectMissingError where the backup cannot be read, and what poisoned the session.
         """
+
+    def learn(self, original: BackupRoot, copy: BackupRoot) -> None:
+        """Learn from a backup that was copied earlier what need not be read again."""
 
     def take_back(self) -> None:
         """Count nothing as known that the last backup named: it was not copied."""
@@ -55,6 +59,9 @@ class RelatedCarrier:
         self._missing += bytes_of(self._origin, missing)
         return {}
 
+    def learn(self, original: BackupRoot, copy: BackupRoot) -> None:
+        """Do nothing: what is there is known by its id."""
+
     def take_back(self) -> None:
         """Walk again what the last backup named, should a later one name it."""
         self._needs.take_back()
@@ -65,6 +72,7 @@ class UnrelatedCarrier:
 
     def __init__(self, origin: Origin, session: CopySession) -> None:
         self._translation = Translation(origin, session)
+        self._learning = Learning(self._translation, origin, session.reader())
 
     @property
     def missing_bytes(self) -> int:
@@ -74,6 +82,10 @@ class UnrelatedCarrier:
     def carry(self, root: BackupRoot, raw: bytes) -> dict[int, object]:
         """Store everything under new ids; the root names those."""
         return self._translation.root(root, raw)
+
+    def learn(self, original: BackupRoot, copy: BackupRoot) -> None:
+        """Learn the new ids of what the earlier backup named."""
+        self._learning.learn(original, copy)
 
     def take_back(self) -> None:
         """Do nothing: only what is stored with all below it was remembered."""

@@ -58,9 +58,11 @@ class _Copy:
         self._request = request
         self._hooks = hooks
         self._pulse = Pulse(hooks)
-        self._standing = TargetBackups(target)
+        self._standing = TargetBackups(target, origin.config.repository_id)
         self._hurt = target.hurt_manifests()
         self._roots = {stored.object_id: stored.root for stored in origin.backups()}
+        self._backups = list_backups(origin)
+        self._learned: set[str] = set()
         self._report = CopyReport(related=are_related(origin, target))
         if not request.backups:
             self._report.damaged_manifests.extend(origin.damaged_manifests())
@@ -116,6 +118,7 @@ class _Copy:
 
     def _one(self, backup: Backup, carrier: Carrier, session: CopySession) -> None:
         before = carrier.missing_bytes
+        self._learn(backup, carrier)
         try:
             changes = carrier.carry(backup.root, self._roots[backup.manifest_id])
         except _DAMAGED as error:
@@ -139,6 +142,17 @@ class _Copy:
         session.coming = CopiedFrom(origin_id, manifest_id, self._hooks.clock.now_ns()), backup.received_ns
         self._take_note(backup, session.commit(root, self._hooks.confirm), missing)
         self._standing.look()
+
+    def _learn(self, backup: Backup, carrier: Carrier) -> None:
+        """Let the newest backup of the source that was copied before say what is there; once for each source."""
+        if backup.source_name in self._learned:
+            return
+        self._learned.add(backup.source_name)
+        for original in reversed(self._backups):
+            known = self._standing.find(original.id) if original.source_name == backup.source_name else None
+            if known is not None and known.copied_from == bytes.fromhex(original.manifest_id):
+                carrier.learn(original.root, known.root)
+                return
 
     def _take_note(self, backup: Backup, manifest_id: str, missing: int) -> None:
         healed = self._standing.find(backup.id) is not None

@@ -10,7 +10,7 @@ from repositories.engine.copying.raw_records import as_raw, fields_of, with_fiel
 from repositories.engine.errors import IntegrityError
 from repositories.engine.limits import MAX_ROOT
 from repositories.engine.manifest.root import MAX_HEADS, BackupRoot, decode_root
-from repositories.engine.repository import Repository
+from repositories.engine.repository import Repository, StoredManifest
 
 _HIGHEST_SEQUENCE = 2**62
 _LINEAGE = 3
@@ -19,21 +19,21 @@ _SEQUENCE, _PARENT_MANIFEST, _HEADS, _GENERATION = 0, 4, 5, 6
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A backup of the target, as far as copies must know it."""
+    """A backup of the target. `copied_from` is the manifest in the origin of which it is a copy, if it is one."""
 
     manifest_id: str
-    backup_id: str
     received_ns: int
-    sequence: int
-    heads: tuple[bytes, ...]
+    root: BackupRoot
     deleted: bool
+    copied_from: bytes | None
 
 
 class TargetBackups:
     """All backups of the target, deleted ones too; `look` finds those that others commit meanwhile."""
 
-    def __init__(self, repository: Repository) -> None:
+    def __init__(self, repository: Repository, origin_id: bytes) -> None:
         self._repository = repository
+        self._origin_id = origin_id
         self._known: dict[str, Standing | None] = {}
         self._by_id: dict[str, Standing] = {}
         self.look()
@@ -44,10 +44,10 @@ class TargetBackups:
         for stored in self._repository.backups(deleted=True):
             standing = self._known.get(stored.object_id)
             if standing is None or standing.deleted != stored.deleted:
-                standing = _standing(stored.object_id, stored.root, stored.received_ns, deleted=stored.deleted)
+                standing = self._read(stored)
             known[stored.object_id] = standing
         self._known = known
-        self._by_id = {each.backup_id: each for each in known.values() if each is not None}
+        self._by_id = {each.root.backup_id: each for each in known.values() if each is not None}
 
     def find(self, backup_id: str) -> Standing | None:
         """Return the backup of this id, if the target has it."""
@@ -63,15 +63,25 @@ class TargetBackups:
             _GENERATION: self._repository.keyring.generation,
         }
 
+    def _read(self, stored: StoredManifest) -> Standing | None:
+        try:
+            root = decode_root(stored.root)
+        except IntegrityError:
+            return None
+        copied = stored.copied
+        ours = copied is not None and copied.repository_id == self._origin_id
+        copied_from = copied.manifest_id if copied is not None and ours else None
+        return Standing(stored.object_id, stored.received_ns, root, stored.deleted, copied_from)
+
     def _sequence(self, received_ns: int) -> int:
         """Return the number that sorts it by its time of receipt, which decides among equal numbers."""
         backups = self._by_id.values()
-        earlier = max((each.sequence for each in backups if each.received_ns <= received_ns), default=0)
+        earlier = max((each.root.lineage.sequence for each in backups if each.received_ns <= received_ns), default=0)
         later = any(each.received_ns > received_ns for each in backups)
         return min(earlier, _HIGHEST_SEQUENCE) + (not later)
 
     def _heads(self) -> list[bytes]:
-        linked = {head for each in self._by_id.values() for head in each.heads}
+        linked = {head for each in self._by_id.values() for head in each.root.lineage.heads}
         found = [
             identity for each in self._by_id.values() if (identity := bytes.fromhex(each.manifest_id)) not in linked
         ]
@@ -87,12 +97,3 @@ def root_in_target(raw: bytes, changes: dict[int, object], lineage: dict[int, ob
         made = with_fields(raw, {**changes, _LINEAGE: as_raw(with_fields(fields[_LINEAGE], {**lineage, _HEADS: []}))})
     decode_root(made)
     return made
-
-
-def _standing(manifest_id: str, raw: bytes, received_ns: int, *, deleted: bool) -> Standing | None:
-    try:
-        root = decode_root(raw)
-    except IntegrityError:
-        return None
-    lineage = root.lineage
-    return Standing(manifest_id, root.backup_id, received_ns, lineage.sequence, lineage.heads, deleted)

@@ -11,20 +11,14 @@ import msgspec
 
 from repositories.engine.copying.origin import Origin
 from repositories.engine.copying.raw_records import Raw, as_raw, fields_of, with_fields
+from repositories.engine.copying.roles import CONTENT, PAGE, PLAIN, PROBLEMS
 from repositories.engine.copying.session import CopySession
 from repositories.engine.errors import IntegrityError, ObjectMissingError
 from repositories.engine.format.records import UNDECODABLE
 from repositories.engine.ids import CHUNK_ID_LENGTH, ChunkKind
-from repositories.engine.manifest.chunks import ChunkSink
 from repositories.engine.manifest.entries import Entry, Extended, StreamRef, decode_entry
 from repositories.engine.manifest.pages import LEVEL_LIMIT, decode_leaf, decode_list, decode_records
 from repositories.engine.manifest.root import BackupRoot
-
-# What was translated, and as what: a page means other things in another role.
-_PLAIN: Final = 1
-_PAGE: Final = 2
-_CONTENT: Final = 3
-_PROBLEMS: Final = 4
 
 _BODY: Final = 1
 _extent_decoder: Final = msgspec.msgpack.Decoder(Extended)
@@ -37,7 +31,7 @@ class Translation:
 
     def __init__(self, origin: Origin, session: CopySession) -> None:
         self._origin = origin
-        self._session: ChunkSink = session
+        self._session = session
         self._roles = bytearray(len(origin.index))
         self._ids = bytearray(len(origin.index) * CHUNK_ID_LENGTH)
         self.missing_bytes = 0
@@ -55,11 +49,25 @@ class Translation:
         if root.top_entry is not None:
             changes[_TOP_ENTRY] = as_raw(self._entry(root.top_entry, fields[_TOP_ENTRY]))
         if root.problems is not None:
-            changes[_PROBLEM_LIST] = as_raw(self._reference(root.problems, fields[_PROBLEM_LIST], _PROBLEMS))
+            changes[_PROBLEM_LIST] = as_raw(self._reference(root.problems, fields[_PROBLEM_LIST], PROBLEMS))
         return changes
 
+    def knows(self, chunk_id: bytes, role: int) -> bool:
+        """Tell whether the id of a chunk of the origin has been translated in this role."""
+        ordinal = self._origin.index.find(chunk_id)
+        return ordinal is not None and self._roles[ordinal] == role
+
+    def is_there(self, kind: ChunkKind, made: bytes) -> bool:
+        """Tell whether the target holds a chunk of its own; a commit then makes sure that it still does."""
+        return self._session.has(kind, made)
+
+    def teach(self, pair: tuple[bytes, bytes], role: int) -> bool:
+        """Take (id in the origin, id in the target) for the same; return True."""
+        self._keep(pair[0], role, pair[1])
+        return True
+
     def _page(self, page: bytes, level: int) -> bytes:
-        known = self._known(page, _PAGE)
+        known = self._known(page, PAGE)
         if known is not None:
             return known
         data = self._read(ChunkKind.PAGE, page, level)
@@ -68,7 +76,7 @@ class Translation:
             made = _list_with(data, [self._page(each, level - 1) for each in below])
         else:
             made = self._leaf(data)
-        return self._keep(page, _PAGE, self._session.put(ChunkKind.PAGE, made)[0])
+        return self._keep(page, PAGE, self._session.put(ChunkKind.PAGE, made)[0])
 
     def _leaf(self, data: bytes) -> bytes:
         """Return a leaf of entries with other ids. Decoding it first refuses what no reader would take."""
@@ -88,7 +96,7 @@ class Translation:
                 self._chunk(ChunkKind.DATA, each) if isinstance(each, bytes) else each for each in entry.extents
             ]
         if entry.stream is not None:
-            changes[_STREAM] = as_raw(self._reference(entry.stream, fields[_STREAM], _CONTENT))
+            changes[_STREAM] = as_raw(self._reference(entry.stream, fields[_STREAM], CONTENT))
         if entry.xattrs is not None and any(xattr.chunks for xattr in entry.xattrs):
             changes[_XATTRS] = [
                 as_raw(with_fields(each, {2: self._value(xattr.chunks)}))
@@ -110,7 +118,7 @@ class Translation:
         if level > 0:
             below = [ref.id for ref in decode_list(data, level)]
             made = _list_with(data, [self._stream(each, level - 1, role) for each in below])
-        elif role == _CONTENT:
+        elif role == CONTENT:
             made = self._extents(data)
         else:
             decode_records(data)
@@ -120,20 +128,20 @@ class Translation:
     def _extents(self, data: bytes) -> bytes:
         made = []
         for raw in decode_records(data):
-            chunk = _chunk_of(raw)
+            chunk = _extent(raw).id
             made.append(raw if chunk is None else as_raw(with_fields(raw, {1: self._chunk(ChunkKind.DATA, chunk)})))
         return with_fields(data, {_BODY: made})
 
     def _chunk(self, kind: ChunkKind, chunk_id: bytes) -> bytes:
         """Put one chunk, unless it was put before; return its id in the target."""
-        known = self._known(chunk_id, _PLAIN)
+        known = self._known(chunk_id, PLAIN)
         if known is not None:
             return known
         content = self._origin.read(kind, chunk_id)
         made, new = self._session.put(kind, content)
         if new:
             self.missing_bytes += len(content)
-        return self._keep(chunk_id, _PLAIN, made)
+        return self._keep(chunk_id, PLAIN, made)
 
     def _read(self, kind: ChunkKind, page: bytes, level: int) -> bytes:
         if level > LEVEL_LIMIT:
@@ -157,10 +165,15 @@ class Translation:
         return made
 
 
-def _chunk_of(raw: msgspec.Raw) -> bytes | None:
-    """Return the chunk of a record of a content stream, None for a hole."""
+def extents_of(page: bytes) -> tuple[bytes | int, ...]:
+    """Return the chunks of a page of a content stream, and the lengths of its holes. Raises IntegrityError."""
+    extents = map(_extent, decode_records(page))
+    return tuple(extent.length if extent.id is None else extent.id for extent in extents)
+
+
+def _extent(raw: msgspec.Raw) -> Extended:
     try:
-        return _extent_decoder.decode(raw).id
+        return _extent_decoder.decode(raw)
     except UNDECODABLE as error:
         raise IntegrityError(f"a content stream cannot be decoded: {error}") from error
 
