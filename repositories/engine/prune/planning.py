@@ -1,13 +1,17 @@
 """The plan of a prune: which packs go whole, which are repacked. Pure.
 
 Owns the policy. Packs that nothing uses go. Of the rest those with the greatest unused share are repacked until what
-stays unused is a small enough part of all; small packs of one class are merged once they fill half of a pack.
+stays unused is a small enough part of all; small packs of one class are merged once they fill half of a pack; and after
+a rotation a tenth of all is sealed under the new key by each prune.
 """
 
 from collections.abc import Iterable
+from typing import Final
 
 from repositories.engine.packs.directory import PackClass
 from repositories.engine.prune.report import PackUse, PrunePlan
+
+RESEALED_SHARE: Final = 0.1
 
 
 def make_plan(uses: Iterable[PackUse], max_unused: float, pack_target: int) -> PrunePlan:
@@ -16,7 +20,8 @@ def make_plan(uses: Iterable[PackUse], max_unused: float, pack_target: int) -> P
     delete = tuple(pack for pack in packs if not pack.used and not pack.spared)
     staying = [pack for pack in packs if pack.used or pack.spared]
     ready = [pack for pack in staying if pack.used and pack.listed and pack.whole and not pack.spared]
-    chosen = {pack.pack_id: pack for pack in (*_worst(ready, staying, max_unused), *_small(ready, pack_target))}
+    every = (*_worst(ready, staying, max_unused), *_small(ready, pack_target), *_retired(ready, staying))
+    chosen = {pack.pack_id: pack for pack in every}
     return PrunePlan(
         delete=delete,
         repack=tuple(chosen.values()),
@@ -44,3 +49,11 @@ def _small(ready: list[PackUse], pack_target: int) -> Iterable[PackUse]:
         small = [pack for pack in ready if pack.pack_class == pack_class and pack.length < pack_target // 4]
         if len(small) > 1 and sum(pack.used for pack in small) >= pack_target // 2:
             yield from small
+
+
+def _retired(ready: list[PackUse], staying: list[PackUse]) -> Iterable[PackUse]:
+    allowed = RESEALED_SHARE * sum(pack.length for pack in staying)
+    for pack in sorted(ready, key=lambda each: each.pack_id):
+        if pack.retired and allowed > 0:
+            allowed -= pack.used
+            yield pack

@@ -30,7 +30,7 @@ class PackUse:
     """A pack as a plan sees it: bytes on the medium, those that used chunks take, and what must be left alone.
 
     `listed`: an index segment names it. `spared`: a session that lives may need it. `whole`: it is there, and nothing
-    of it is known to be damaged.
+    of it is known to be damaged. `retired`: a key from before a rotation seals it.
     """
 
     pack_id: bytes
@@ -40,6 +40,7 @@ class PackUse:
     listed: bool = True
     spared: bool = False
     whole: bool = True
+    retired: bool = False
 
     @property
     def unused(self) -> int:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from repositories.engine.clock import Clock
 from repositories.engine.errors import IntegrityError, ObjectMissingError, PruneOvertakenError
 from repositories.engine.format.collection import SessionPurpose
+from repositories.engine.format.headers import parse_object_header
 from repositories.engine.format.kinds import ObjectKind, object_name
 from repositories.engine.objects.store import ObjectStore
 from repositories.engine.packs.directory import PackRecord
@@ -112,6 +113,7 @@ class Survey:
                     length=self._sizes.get(pack.pack_id, 0),
                     used=choice.used_bytes(number),
                     spared=pack.pack_id in safe,
+                    retired=parse_object_header(pack.header).epoch != self._store.keyring.current_epoch,
                     whole=self._sizes.get(pack.pack_id) == pack.length and pack.pack_id not in self._damage,
                 )
         # Whoever lives may just be about to list them; and where chunks are in no index, these may hold them.
