@@ -1,6 +1,5 @@
 """Keep rules against an independent account of them, over many zones, and by golden examples (3.3; traps 53 to 56)."""
 
-import datetime as dt
 import importlib.resources
 
 import pytest
@@ -20,11 +19,9 @@ from repositories.engine.retention.policy import (
     unruled_sources,
 )
 from repositories.engine.retention.zones import load_zone
+from tests.engine.retention.histories import DAY, HOUR, NOW, SECOND, at, facts, series, stays
 from tests.engine.retention.slow_policy import kept
 
-SECOND = 10**9
-HOUR = 3600 * SECOND
-DAY = 24 * HOUR
 ZONES = sorted(importlib.resources.files("tzdata").joinpath("zones").read_text(encoding="utf-8").split())
 # Zones whose clocks do what others do not: half hours of summer time, a day left out, offsets of 45 minutes.
 ODD = [
@@ -35,27 +32,6 @@ ODD = [
     "Africa/Casablanca",
     "Europe/Dublin",
 ]
-NOW = int(dt.datetime(2026, 11, 30, tzinfo=dt.UTC).timestamp()) * SECOND
-
-
-def at(text: str) -> int:
-    """Return the ns of a time with its offset."""
-    moment = dt.datetime.fromisoformat(text)
-    return int(moment.timestamp()) * SECOND
-
-
-def facts(number: int, received_ns: int, source: str = "home", **more: object) -> Facts:
-    values: dict[str, object] = {"sequence": number, "good": True, **more}
-    return Facts(f"{number:032x}", source, received_ns, **values)  # type: ignore[arg-type]
-
-
-def series(*times: str) -> list[Facts]:
-    return [facts(number, at(text)) for number, text in enumerate(times, start=1)]
-
-
-def stays(backups: list[Facts], now_ns: int = NOW, **rules: object) -> dict[int, list[Reason]]:
-    verdicts = judge(backups, KeepRules(**rules), now_ns)  # type: ignore[arg-type]
-    return {each.facts.sequence: list(each.reasons) for each in verdicts if each.keep}
 
 
 # Mostly none: one rule hides what another does.
@@ -156,66 +132,6 @@ def test_named_backups_never_leave_a_source_without_a_good_one(
     for each in backups:
         if any(hold.until_ns is None or hold.until_ns > now for hold in each.holds):
             assert each.manifest_id not in gone
-
-
-def test_a_day_of_25_hours_is_one_day_and_its_double_hour_two() -> None:
-    backups = series(
-        "2026-10-24T23:30:00+02:00",
-        "2026-10-25T00:30:00+02:00",
-        "2026-10-25T02:30:00+02:00",
-        "2026-10-25T02:30:00+01:00",
-        "2026-10-25T23:30:00+01:00",
-    )
-    assert stays(backups, daily=2, zone="Europe/Berlin") == {
-        5: [Reason("daily", "2026-10-25", 1, 2)],
-        1: [Reason("daily", "2026-10-24", 2, 2)],
-    }
-    assert stays(backups, hourly=3, zone="Europe/Berlin") == {
-        5: [Reason("hourly", "2026-10-25T23+01:00", 1, 3)],
-        4: [Reason("hourly", "2026-10-25T02+01:00", 2, 3)],
-        3: [Reason("hourly", "2026-10-25T02+02:00", 3, 3)],
-    }
-    # By UTC the first two lie in one day, and no hour comes twice.
-    assert sorted(stays(backups, daily=2, zone="UTC")) == [2, 5]
-
-
-def test_a_day_of_23_hours_is_one_day() -> None:
-    backups = series(
-        "2026-03-29T00:10:00+01:00",
-        "2026-03-29T01:50:00+01:00",
-        "2026-03-29T03:10:00+02:00",
-        "2026-03-29T23:50:00+02:00",
-    )
-    assert stays(backups, daily=1, zone="Europe/Berlin") == {4: [Reason("daily", "2026-03-29", 1, 1)]}
-    assert sorted(stays(backups, hourly=3, zone="Europe/Berlin")) == [2, 3, 4]
-
-
-def test_a_clock_that_goes_back_half_an_hour() -> None:
-    backups = series("2026-04-05T01:45:00+11:00", "2026-04-05T01:45:00+10:30", "2026-04-05T02:10:00+10:30")
-    assert stays(backups, hourly=3, zone="Australia/Lord_Howe") == {
-        3: [Reason("hourly", "2026-04-05T02+10:30", 1, 3)],
-        2: [Reason("hourly", "2026-04-05T01+10:30", 2, 3)],
-        1: [Reason("hourly", "2026-04-05T01+11:00", 3, 3)],
-    }
-
-
-def test_a_zone_may_leave_a_day_out() -> None:
-    """Samoa had no 30 December 2011."""
-    backups = series("2011-12-29T23:00:00-10:00", "2011-12-31T00:30:00+14:00")
-    assert stays(backups, daily=2, zone="Pacific/Apia") == {
-        2: [Reason("daily", "2011-12-31", 1, 2)],
-        1: [Reason("daily", "2011-12-29", 2, 2)],
-    }
-
-
-def test_week_53_belongs_to_the_year_of_its_thursday() -> None:
-    backups = series("2026-12-27T12:00:00+00:00", "2026-12-28T12:00:00+00:00", "2027-01-03T12:00:00+00:00")
-    later = at("2027-01-04T00:00:00+00:00")
-    assert stays(backups, later, weekly=2) == {
-        3: [Reason("weekly", "2026-W53", 1, 2)],
-        1: [Reason("weekly", "2026-W52", 2, 2)],
-    }
-    assert sorted(stays(backups, later, yearly=2)) == [2, 3]
 
 
 def test_the_oldest_stays_while_a_rule_is_not_full() -> None:
