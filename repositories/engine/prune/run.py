@@ -23,6 +23,7 @@ from repositories.engine.prune.report import PruneReport, PruneRequest
 from repositories.engine.prune.reserve import ReservedStorage, put_back
 from repositories.engine.prune.survey import Seen, Survey
 from repositories.engine.repository import Repository
+from repositories.engine.retention.writing import affirm_deletions
 from repositories.engine.sessions.leases import Lease
 from repositories.engine.sessions.views import read_marks
 
@@ -195,6 +196,7 @@ class _Work:
         self._pulse.phase = "deleting"
         self._fence.sweep(seen.kept, frozenset(seen.counted), gone)
         self.report.sweep = number
+        affirm_deletions(self._store, self._hooks.clock, seen.kept.manifests_gone)
         # What follows reads and writes whole segments: it gets the room of the places.
         self._planned.survey.index.let_go()
         removal = Removal(self._store, self._planned.survey, self._fence, self.report, self._pulse)

@@ -12,6 +12,7 @@ from repositories.engine.format.kinds import ObjectKind, object_name
 from repositories.engine.format.notes import AnnotationRecord, TombstoneRecord
 from repositories.engine.format.records import decode
 from repositories.engine.objects.store import ObjectStore, WholeObjects, steadily
+from repositories.engine.objects.torn import was_torn
 from repositories.engine.retention.standing import Annotation, Deletion, annotations, deletions
 
 
@@ -54,7 +55,12 @@ class NotesReader:
             deleted = self._read_deletions()
             said = steadily(self._list_annotations)
             self._annotations = said.found
-        damaged = tuple(object_name(ObjectKind.ANNOTATION, each) for each in said.damaged)
+        # Of what was torn when it was put nobody was ever told that it holds.
+        damaged = tuple(
+            object_name(ObjectKind.ANNOTATION, each)
+            for each in said.damaged
+            if not was_torn(self._store.storage, ObjectKind.ANNOTATION, each)
+        )
         return Notes(deleted, annotations(said.found), damaged)
 
     def deleted(self, now_ns: int) -> frozenset[bytes]:
@@ -63,6 +69,13 @@ class NotesReader:
             if not self._read_deletions():
                 return frozenset()
         return self.read().deleted(now_ns)
+
+    def lapsed(self, manifests: frozenset[bytes]) -> frozenset[bytes]:
+        """Return those of `manifests` whose deletions were all undone."""
+        with self._lock:
+            in_force = self._read_deletions()
+            named = {each for record in self._tombstones.values() if record.undoes is None for each in record.manifests}
+        return frozenset((manifests & named) - in_force.keys())
 
     def _read_deletions(self) -> dict[bytes, tuple[Deletion, ...]]:
         # A damaged tombstone deletes nothing: what it named is there again, and check reports it.

@@ -12,6 +12,7 @@ from repositories.engine.format.notes import AnnotationKind, AnnotationRecord, T
 from repositories.engine.format.records import encode
 from repositories.engine.objects.rotations import KeyWatch
 from repositories.engine.objects.store import ObjectStore
+from repositories.engine.retention.deleted import NotesReader
 from repositories.engine.retention.standing import Annotation
 
 
@@ -59,3 +60,13 @@ class NotesWriter:
     def _say(self, record: AnnotationRecord) -> None:
         self._store.put(ObjectKind.ANNOTATION, encode(record))
         self._keys.require_quiet("what was put may not count")
+
+
+def affirm_deletions(store: ObjectStore, clock: Clock, manifests: frozenset[bytes]) -> None:
+    """Delete again what a sweep that is put has left out, and whose deletion was undone after it was decided.
+
+    It is gone, and nobody may take it for lost or withheld. Whoever undoes a deletion later sees the sweep.
+    """
+    lapsed = NotesReader(store).lapsed(manifests)
+    if lapsed:
+        NotesWriter(store, clock).delete(lapsed, "a prune had decided before it was brought back")

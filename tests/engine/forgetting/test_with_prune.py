@@ -1,5 +1,6 @@
 """Deletion, hold, undelete, prune, check and rotation of keys, one after the other (3.3, 3.4)."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -54,3 +55,35 @@ def test_a_hold_under_keys_that_were_rotated_is_not_claimed() -> None:
         place_hold(repository, backup(repository, made[0]), "audit")
     with pytest.raises(CommitRefusedError, match="rotated meanwhile"):
         forget(repository, plan(repository, named(repository, made[1])))
+
+
+class Late(MemoryStorage):
+    """Runs something once, directly before the sweep is put."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.before_sweep: Callable[[], object] = lambda: None
+
+    def put(self, name: str, data: bytes | memoryview, *, overwrite: bool = False) -> None:
+        if name.startswith("sweeps/"):
+            act, self.before_sweep = self.before_sweep, lambda: None
+            act()
+        super().put(name, data, overwrite=overwrite)
+
+
+def test_what_is_brought_back_too_late_is_no_loss_for_check(tmp_path: Path) -> None:
+    """The prune has looked for the last time, its sweep is not there yet: nobody can know, and the answer says so."""
+    storage = Late()
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tree / "file").write_bytes(b"content")
+    repository = make_repository(storage)
+    gone, stays = (back_up_tree(repository, tree).manifest_id for _ in range(2))
+    forget(repository, plan(repository, named(repository, gone)))
+    answers = []
+    storage.before_sweep = lambda: answers.append(undelete(opened(storage), [gone]))
+    assert prune(opened(storage), PruneRequest(), Hooks()).finished
+    assert [answer.uncertain for answer in answers] == [True]
+    assert listed(repository) == [stays]
+    report = check(opened(storage), CheckRequest(), Hooks())
+    assert report.ok, report.problems

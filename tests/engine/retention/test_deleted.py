@@ -79,8 +79,12 @@ def test_while_an_annotation_is_damaged_nothing_may_be_swept(storage: MemoryStor
     tombstone(store, A)
     annotation(store, AnnotationKind.TAG, B)
     (name,) = (each for each in storage.objects if each.startswith("annotations/"))
-    storage.objects[name] = storage.objects[name][:-1]
+    whole = storage.objects[name]
+    storage.objects[name] = whole[:-1] + bytes([whole[-1] ^ 1])
     assert deleted_manifests(store, NOW) == frozenset()
+    # One that was torn when it was put was never told to hold anything.
+    storage.objects[name] = whole[:-1]
+    assert deleted_manifests(store, NOW) == {A}
 
 
 def test_rules_know_no_order() -> None:
