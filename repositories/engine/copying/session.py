@@ -3,6 +3,7 @@
 Owns these two. All else is a write session's (repositories/engine/sessions/write.py).
 """
 
+from repositories.engine.copying.request import FLUSH_SECONDS
 from repositories.engine.format.commits import CopiedFrom, CopiedManifestRecord, ManifestRecord
 from repositories.engine.ids import ChunkKind
 from repositories.engine.packs.directory import PackClass
@@ -14,17 +15,17 @@ from repositories.engine.repository import Repository, WriteOptions, WriteSessio
 class CopySession(WriteSession):
     """One writer of copies; one thread.
 
-    `coming` says of what the next commit is a copy, and when that had been received.
+    `coming` says of what the next commit is a copy (None: of nothing), and when the original had been received.
     """
 
-    def __init__(self, repository: Repository, options: WriteOptions, flush_seconds: float) -> None:
+    def __init__(self, repository: Repository, options: WriteOptions, flush_seconds: float = FLUSH_SECONDS) -> None:
         """Begin as every write session does. Raises UnsupportedFormatError, and the storage's errors."""
         repository.require_writable()
         super().__init__(repository, options)
         self._flush_seconds = flush_seconds
         self._next_flush = repository.clock.monotonic() + flush_seconds
         self.resealed_blocks = 0
-        self.coming: tuple[CopiedFrom, int] | None = None
+        self.coming: tuple[CopiedFrom | None, int] | None = None
 
     def put(self, kind: ChunkKind, data: bytes | bytearray | memoryview) -> tuple[bytes, bool]:
         """Store a chunk as every write session does."""
@@ -56,4 +57,6 @@ class CopySession(WriteSession):
         if self.coming is None:
             return plain
         copied, received_ns = self.coming
+        if copied is None:
+            return ManifestRecord(plain.fence, received_ns, plain.generation, plain.session_id, root)
         return CopiedManifestRecord(plain.fence, received_ns, plain.generation, plain.session_id, root, copied)

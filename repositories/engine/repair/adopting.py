@@ -10,6 +10,7 @@ from repositories.engine.check.packs import read_packs
 from repositories.engine.check.references import ReferenceCheck
 from repositories.engine.check.report import Beat
 from repositories.engine.check.void import VoidManifest, void_manifests
+from repositories.engine.copying.session import CopySession
 from repositories.engine.display import show_count, show_text
 from repositories.engine.errors import BackupNotFoundError, CommitRefusedError, IntegrityError
 from repositories.engine.format.kinds import ObjectKind, object_name
@@ -18,7 +19,7 @@ from repositories.engine.index.lookup import Location
 from repositories.engine.manifest.backups import list_backups
 from repositories.engine.reader import ChunkReader
 from repositories.engine.repair.report import ALL, Steps
-from repositories.engine.repository import Repository, WriteSession
+from repositories.engine.repository import Repository, WriteOptions, WriteSession
 
 
 class Adopter:
@@ -45,7 +46,9 @@ class Adopter:
             self._steps.do("manifest", name, told, lambda void=void: self._adopt(void))  # type: ignore[misc]
 
     def _adopt(self, void: VoidManifest) -> None:
-        with self._repository.begin_write() as session:
+        with CopySession(self._repository, WriteOptions()) as session:
+            # Its age is what it was: keep rules go by it.
+            session.coming = void.copied, void.received_ns
             reader = _Noting(session)
             hurt = ReferenceCheck(reader, frozenset(), self._beat).check(void.root)
             if hurt.count:
