@@ -52,6 +52,12 @@ class _Pulse:
         done = self.report.deleted_packs
         self._hooks.report(Progress(self.phase, done, self.report.bytes_read, self.report.bytes_written, b""))
 
+    def enter(self, phase: str) -> None:
+        """Go on to another phase, which is reported at once."""
+        self.phase = phase
+        self._next = 0.0
+        self()
+
     def tell(self, line: str) -> None:
         """Tell whom the prune waits for."""
         self._hooks.log("info", line)
@@ -106,7 +112,7 @@ class _Planned:
         self.doomed = read_marks(store).packs
         self.survey = Survey(store, others, hooks.clock, pulse)
         self.seen: Seen = self.survey.look(first=True)
-        pulse.phase = "planning"
+        pulse.enter("planning")
         self.choice = self.survey.choose(self.doomed)
         uses = list(self.survey.uses(self.seen, self.choice, self.doomed))
         # What comes later may be of a backup that runs: it is never marked by this prune.
@@ -153,7 +159,7 @@ class _Work:
         if storage.spent:
             self.report.repack_stopped = "the medium is full"
             return
-        self._pulse.phase = "repacking"
+        self._pulse.enter("repacking")
         fields = (read_marks(self._store).highest, self._lease.session_id, self._hooks.clock.now_ns())
         order = RepackOrder(plan.repack, self._planned.choice.kept, fields, request.pack_target, self._is_late)
         repacker = Repacker(self._store, self._planned.survey.index, order, self._pulse)
@@ -183,17 +189,17 @@ class _Work:
             self.report.finished = True
             return
         number = self._fence.mark(self._dead)
-        self._pulse.phase = "waiting"
+        self._pulse.enter("waiting")
         self._let_listings_settle(sleep)
         left = self._others.wait_for(number, self._pulse, self._pulse.tell, self._until)
         if left:
             self.report.waiting = tuple(sorted({each.shown() for each in left}))
             return
-        self._pulse.phase = "looking again"
+        self._pulse.enter("looking again")
         seen = self._planned.survey.look(first=False)
         gone = self._still_dead()
         self.report.unmarked_packs = len(self._dead - gone)
-        self._pulse.phase = "deleting"
+        self._pulse.enter("deleting")
         self._fence.sweep(seen.kept, frozenset(seen.counted), gone)
         self.report.sweep = number
         affirm_deletions(self._store, self._hooks.clock, seen.kept.manifests_gone)

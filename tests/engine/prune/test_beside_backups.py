@@ -1,5 +1,6 @@
 """A prune beside backups, restores and other prunes: nobody loses anything, nobody has to begin again (3.4, 3.13)."""
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from repositories.engine.format.collection import MarkRecord
 from repositories.engine.format.kinds import ObjectKind
 from repositories.engine.format.records import encode
 from repositories.engine.ids import ChunkKind
+from repositories.engine.progress import Progress
 from repositories.engine.repository import Repository, WriteSession
 from repositories.engine.sessions.fences import join_ids
 from repositories.engine.sessions.views import read_marks
@@ -80,6 +82,11 @@ def test_a_running_backup_commits_though_what_it_refers_to_was_repacked(
     require_backup(reopened(storage), third, new, tmp_path / "third")
 
 
+def content_of_large(number: int) -> bytes:
+    """Return a chunk that is a block of its own."""
+    return chunks_of(number, large=1, small=0)[0]
+
+
 def test_the_packs_of_a_backup_that_runs_are_spared(
     repository: Repository, storage: MemoryStorage, tmp_path: Path
 ) -> None:
@@ -89,12 +96,18 @@ def test_the_packs_of_a_backup_that_runs_are_spared(
     back_up(repository, root, files(2))
     forget(repository, first)
     session, finish = begin_backup(repository, root)
-    content = files(*range(10, 30))
+    content = files(*range(10, 30)) | {f"large {number}": content_of_large(number) for number in range(4)}
     write_tree(root, content)
-    for number, data in enumerate(content.values()):
+    for number, data in enumerate(files(*range(10, 30)).values()):
         session.put(ChunkKind.DATA, data)
         if number == 10:
             session.flush()
+    listed = {pack.pack_id.hex() for pack in repository.reader().index.packs().values()}
+    for number in range(4):
+        session.put(ChunkKind.DATA, content_of_large(number))
+    deadline = time.monotonic() + 30
+    while {name[-32:] for name in packs(repository)} <= listed and time.monotonic() < deadline:
+        time.sleep(0.01)
     with Meanwhile(storage) as beside:
         new = finish()
     assert beside.failure is None
@@ -104,6 +117,33 @@ def test_the_packs_of_a_backup_that_runs_are_spared(
     run(storage)
     assert checked(storage).unused_packs == 0
     require_backup(reopened(storage), new, content, tmp_path / "again")
+
+
+def test_a_backup_that_begins_while_packs_are_repacked_is_spared(
+    repository: Repository, storage: MemoryStorage, tmp_path: Path
+) -> None:
+    root = tmp_path / "tree"
+    first = back_up(repository, root, files(*range(16)))
+    second = back_up(repository, root, files(*range(0, 16, 3)))
+    forget(repository, first)
+    sessions: list[WriteSession] = []
+
+    def begin(progress: Progress) -> None:
+        if progress.phase == "repacking" and not sessions:
+            sessions.append(repository.begin_write(SMALL))
+            sessions[0].put(ChunkKind.DATA, b"new" * 1000)
+            sessions[0].flush()
+
+    content = files(*range(0, 16, 3), 50)
+    with Meanwhile(storage, report=begin) as beside:
+        write_tree(root, content)
+        with sessions[0] as session:
+            third = back_up_tree(repository, root, session=session).manifest_id
+    assert beside.failure is None
+    assert beside.report is not None
+    assert beside.report.repacked_packs
+    require_backup(reopened(storage), second, files(*range(0, 16, 3)), tmp_path / "second")
+    require_backup(reopened(storage), third, content, tmp_path / "third")
 
 
 def test_what_only_a_deleted_backup_has_is_not_referred_to_after_the_mark(
