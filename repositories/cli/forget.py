@@ -8,6 +8,7 @@ from typer import Argument, Option
 from repositories.cli.arguments import LOCATION_RULE
 from repositories.cli.durations import parse_duration
 from repositories.cli.naming import split_ids
+from repositories.cli.undelete import PRUNING
 from repositories.console import exits
 from repositories.console.confirming import confirm
 from repositories.console.options import RepositoryOptions
@@ -140,6 +141,8 @@ def _print_result(terminal: Terminal, result: "ForgetResult") -> None:
     for each in result.spared:
         why = "; ".join(map(reason_text, each.reasons))
         terminal.warning(f"backup {each.backup.short_id} stays after all: {why}")
+    if result.uncertain:
+        terminal.warning(PRUNING)
     if result.already:
         terminal.note(f"{show_count(result.already, 'backup')} had been deleted meanwhile by somebody else")
     if count := len(result.deleted) + len(result.lost):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from repositories.engine.forgetting.facts import gather
 from repositories.engine.forgetting.planning import ForgetPlan, ForgetRequest, readable_notes
+from repositories.engine.forgetting.returning import take_back
 from repositories.engine.forgetting.room import deleting
 from repositories.engine.manifest.backups import Backup, list_backups
 from repositories.engine.repository import Repository
@@ -28,6 +29,7 @@ class ForgetResult:
     """What was really deleted, what was spared, and how many others had deleted already.
 
     `tombstone_id` (hex) names the deletion; None: nothing was put. `lost`: unreadable manifests (hex) that go.
+    `uncertain`: a prune is under way that may have decided about the spared ones before.
     """
 
     tombstone_id: str | None
@@ -35,6 +37,7 @@ class ForgetResult:
     spared: tuple[Spared, ...] = ()
     already: int = 0
     lost: tuple[str, ...] = ()
+    uncertain: bool = False
 
 
 def forget(repository: Repository, plan: ForgetPlan) -> ForgetResult:
@@ -58,10 +61,9 @@ def forget(repository: Repository, plan: ForgetPlan) -> ForgetResult:
     with deleting(repository) as writer:
         tombstone = writer.delete(map(bytes.fromhex, manifests), plan.request.reason)
         late = _must_stay(repository, plan.request, going)
-        if late:
-            writer.undo(tombstone, map(bytes.fromhex, late), "held, or the last of its source")
+        uncertain = bool(late) and take_back(repository, late, "held, or the last of its source", writer).uncertain
     deleted = tuple(backup for backup in going if backup.manifest_id not in late)
-    return ForgetResult(tombstone.hex(), deleted, _spared(present, {**spared, **late}), already, plan.lost)
+    return ForgetResult(tombstone.hex(), deleted, _spared(present, {**spared, **late}), already, plan.lost, uncertain)
 
 
 def _must_stay(repository: Repository, request: ForgetRequest, going: list[Backup]) -> dict[str, Verdict]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from repositories.engine.repository import Repository
-from repositories.engine.retention.writing import NotesWriter
+from repositories.engine.retention.writing import NotesWriter, affirm_deletions
 from repositories.engine.sessions.views import read_marks, read_newest_sweep
 
 
@@ -24,26 +24,28 @@ class Returned:
     uncertain: bool
 
 
-def take_back(repository: Repository, manifests: Iterable[str], reason: str) -> Returned:
+def take_back(
+    repository: Repository, manifests: Iterable[str], reason: str, writer: NotesWriter | None = None
+) -> Returned:
     """Undo every deletion of these manifests (hex), one object for each tombstone that names some of them.
 
     A crash leaves some of them deleted still; the same call again goes on. Raises the storage's errors.
     """
     repository.require_writable()
     wanted = frozenset(manifests)
-    deletions = repository.notes().deletions
+    notes = repository.notes()
     by_tombstone: dict[bytes, list[bytes]] = {}
     for manifest_id in map(bytes.fromhex, sorted(wanted)):
-        for deletion in deletions.get(manifest_id, ()):
+        for deletion in notes.deletions.get(manifest_id, ()):
             by_tombstone.setdefault(deletion.tombstone_id, []).append(manifest_id)
-    writer = NotesWriter(repository.store, repository.clock)
+    writer = writer or NotesWriter(repository.store, repository.clock)
     for tombstone_id, named in by_tombstone.items():
         writer.undo(tombstone_id, named, reason)
     # Marks before the manifests: a prune that ends in between has its sweep, by which these are listed.
     pending = read_marks(repository.store).highest > read_newest_sweep(repository.store).number
     back = frozenset(each.object_id for each in repository.backups()) & wanted
     gone = wanted - frozenset(each.object_id for each in repository.backups(deleted=True))
-    if gone and by_tombstone:
-        # They were deleted and are gone: check must not take them for lost.
-        writer.delete(map(bytes.fromhex, gone), "taken by a prune before it could be brought back")
-    return Returned(back, gone, uncertain=pending and bool(by_tombstone))
+    affirm_deletions(repository.store, repository.clock, frozenset(map(bytes.fromhex, gone)))
+    # A deletion that somebody else has undone already may have been seen by the prune, too.
+    ever_deleted = any(bytes.fromhex(each) in notes.ever_deleted for each in wanted)
+    return Returned(back, gone, uncertain=pending and ever_deleted)

@@ -22,7 +22,7 @@ def forget_document(plan: ForgetPlan, result: ForgetResult | None) -> dict[str, 
         "warnings": list(plan.warnings),
     }
     if result is None:
-        return {**fields, "deleted": [], "spared": [], "already_deleted": 0}
+        return {**fields, "deleted": [], "spared": [], "already_deleted": 0, "uncertain": False}
     return {
         **fields,
         "deleted": [name_fields(backup) for backup in result.deleted],
@@ -31,6 +31,7 @@ def forget_document(plan: ForgetPlan, result: ForgetResult | None) -> dict[str, 
             for each in result.spared
         ],
         "already_deleted": result.already,
+        "uncertain": result.uncertain,
     }
 
 

@@ -20,12 +20,14 @@ from repositories.engine.retention.standing import Annotation, Deletion, annotat
 class Notes:
     """All that is said about backups after the fact, by manifest id.
 
-    `damaged` names the annotations that cannot be read: any of them may be a hold.
+    `damaged` names the annotations that cannot be read: any of them may be a hold. `ever_deleted` are the manifests
+    that any tombstone has named, also those undone.
     """
 
     deletions: Mapping[bytes, tuple[Deletion, ...]] = field(default_factory=dict)
     annotations: Mapping[bytes, tuple[Annotation, ...]] = field(default_factory=dict)
     damaged: tuple[str, ...] = ()
+    ever_deleted: frozenset[bytes] = frozenset()
 
     def of(self, manifest_id: bytes) -> tuple[Annotation, ...]:
         """Return the annotations of one manifest."""
@@ -55,13 +57,14 @@ class NotesReader:
             deleted = self._read_deletions()
             said = steadily(self._list_annotations)
             self._annotations = said.found
+            ever_deleted = self._ever_deleted()
         # Of what was torn when it was put nobody was ever told that it holds.
         damaged = tuple(
             object_name(ObjectKind.ANNOTATION, each)
             for each in said.damaged
             if not was_torn(self._store.storage, ObjectKind.ANNOTATION, each)
         )
-        return Notes(deleted, annotations(said.found), damaged)
+        return Notes(deleted, annotations(said.found), damaged, ever_deleted)
 
     def deleted(self, now_ns: int) -> frozenset[bytes]:
         """Return the manifests that are deleted at `now_ns`; without any tombstone no annotation is read."""
@@ -74,8 +77,12 @@ class NotesReader:
         """Return those of `manifests` whose deletions were all undone."""
         with self._lock:
             in_force = self._read_deletions()
-            named = {each for record in self._tombstones.values() if record.undoes is None for each in record.manifests}
-        return frozenset((manifests & named) - in_force.keys())
+            named = self._ever_deleted()
+        return (manifests & named) - in_force.keys()
+
+    def _ever_deleted(self) -> frozenset[bytes]:
+        deleting = (record for record in self._tombstones.values() if record.undoes is None)
+        return frozenset(each for record in deleting for each in record.manifests)
 
     def _read_deletions(self) -> dict[bytes, tuple[Deletion, ...]]:
         # A damaged tombstone deletes nothing: what it named is there again, and check reports it.
