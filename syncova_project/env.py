@@ -4,6 +4,7 @@ Owns precedence (environment, then the settings file), the `…_FILE` variants a
 Must not import Django: the command-line programs read through it too.
 """
 
+import contextlib
 import difflib
 import os
 from collections.abc import Mapping
@@ -152,6 +153,16 @@ def data_directory(environment: Environment) -> Path:
         return Path("/var/lib/syncova")
     base = os.environ.get("XDG_DATA_HOME", "")
     return (Path(base) if base.startswith("/") else Path.home() / ".local" / "share") / "syncova"
+
+
+def state_directory() -> Path | None:
+    """Return where a user's programs remember what they have seen, or None for a user without a home."""
+    base = os.environ.get("XDG_STATE_HOME", "")
+    if base.startswith("/"):
+        return Path(base) / "syncova"
+    with contextlib.suppress(RuntimeError):
+        return Path.home() / ".local" / "state" / "syncova"
+    return None
 
 
 def text(name: str) -> str | None:

@@ -33,6 +33,7 @@ def pytest_configure(config: pytest.Config) -> None:
     (directory / "none.env").touch()
     os.environ["SYNCOVA_SETTINGS_FILE"] = str(directory / "none.env")
     os.environ["SYNCOVA_DATA_DIR"] = str(directory)
+    os.environ["XDG_STATE_HOME"] = str(directory / "state")
     connections.settings["default"].update(database_settings(None))
     django_settings.SECRET_KEY = os.urandom(24).hex()
     django_settings.SYNCOVA_SECRET_KEYS = [os.urandom(32)]

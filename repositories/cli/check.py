@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+import msgspec
 from typer import Option
 
 from repositories.cli.arguments import LOCATION_RULE, LongLocationOptions, expect
@@ -44,6 +45,10 @@ class Options(LongLocationOptions):
     max_duration: Annotated[
         str | None, Option("--max-duration", metavar="TIME", help="Begin to read no more data after this: 30m, 2h.")
     ] = None
+    accept_rollback: Annotated[
+        bool,
+        Option("--accept-rollback", help="What is there now is as it should be, though more was seen here before."),
+    ] = False
 
 
 def run(options: Options) -> int:
@@ -53,7 +58,8 @@ def run(options: Options) -> int:
     location, rest = split_location(options.words, options)
     expect(rest, ())
     view = choose_view(options.progress, terminal, clock.monotonic)
-    request = Request(operation="check", repository=access(location, options, terminal), check=order)
+    opened = msgspec.structs.replace(access(location, options, terminal), accept_rollback=options.accept_rollback)
+    request = Request(operation="check", repository=opened, check=order)
     report = run_engine(request, view, terminal).result
     print_report(terminal, report)
     terminal.document(report)

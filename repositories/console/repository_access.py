@@ -59,18 +59,24 @@ def resolve(location: str) -> str:
 
 def access(location: str, options: RepositoryOptions, terminal: Terminal) -> RepositoryAccess:
     """Return what opens the repository, the password read but nothing tried yet."""
-    return RepositoryAccess(location=location, password=read_password(options, terminal))
+    seen = env.state_directory()
+    return RepositoryAccess(
+        location=location,
+        password=read_password(options, terminal),
+        seen_directory=None if seen is None else str(seen / "repositories"),
+    )
 
 
 def open_here(location: str, options: RepositoryOptions, terminal: Terminal) -> "Repository":
     """Open the repository in this process, for commands that only look."""
     # Heavy; a wrong option should not wait for it.
-    from repositories.engine.process.opening import open_for
+    from repositories.engine.process.opening import open_for, watch_states
 
     wanted = access(location, options, terminal)
     repository = open_for(wanted)
     warn_if_public(wanted.password, terminal)
     repository.warn = terminal.warning
+    watch_states(wanted, repository)
     return repository
 
 

@@ -110,6 +110,13 @@ class RepositoryLockedError(RepositoryError):
     exit_code = 11
 
 
+class RepositoryRolledBackError(RepositoryError):
+    """The repository shows an earlier state than this machine has seen: read only until that is confirmed."""
+
+    code = "REPOSITORY_ROLLED_BACK"
+    failure_class = "security"
+
+
 class StorageFullError(RepositoryError):
     """The medium has no room left."""
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from repositories.engine.chunking.cutter import Chunker, cutter
 from repositories.engine.clock import SYSTEM_CLOCK, Clock
 from repositories.engine.creation import CreateOptions, make_repository
-from repositories.engine.errors import UnsupportedFormatError
+from repositories.engine.errors import EngineError, UnsupportedFormatError
 from repositories.engine.format.commits import CheckpointRecord, CopiedFrom, CopiedManifestRecord, ManifestRecord
 from repositories.engine.format.config import Config
 from repositories.engine.format.kinds import ObjectKind, object_name
@@ -122,6 +122,7 @@ class Repository:
         self.id = config.repository_id.hex()
         self.unknown_write_features = unknown_write_features
         self.warn: Callable[[str], None] = _unheard
+        self.refuse_writing: EngineError | None = None
         self.catalogue = Catalogue(store)
         self.pack_reader = PackReader(store)
         self._notes = NotesReader(store)
@@ -204,7 +205,9 @@ class Repository:
         return WriteSession(self, options or WriteOptions())
 
     def require_writable(self) -> None:
-        """Raise UnsupportedFormatError if this program must not write here."""
+        """Raise UnsupportedFormatError, or what whoever opened the repository has against writing here."""
+        if self.refuse_writing is not None:
+            raise self.refuse_writing
         if self.unknown_write_features:
             raise UnsupportedFormatError(
                 f"the repository uses {', '.join(self.unknown_write_features)}, not known here: it can only be read",

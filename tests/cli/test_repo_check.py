@@ -1,6 +1,7 @@
 """syncova-repo check: what is unharmed, what is not, and what that means for the backups."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -110,3 +111,24 @@ def test_what_was_not_read_is_told(programs: Programs, tree: Path) -> None:
     assert shown.code == exits.DONE
     assert "not read now: 1 pack" in shown.out
     assert "never read yet: 1 pack" in shown.out
+
+
+def test_an_older_copy_put_back_is_read_only_until_it_is_confirmed(
+    programs: Programs, tree: Path, tmp_path: Path
+) -> None:
+    """engine.md 5: a remembered state that is higher than what is there: REPOSITORY_ROLLED_BACK."""
+    programs.back_up(tree)
+    shutil.copytree(programs.repository, tmp_path / "older")
+    programs.back_up(tree)
+    shutil.rmtree(programs.repository)
+    (tmp_path / "older").rename(programs.repository)
+    refused = programs.agent("backup", "-r", programs.repository, "--path", str(tree), "--json")
+    assert refused.code == exits.FAILED
+    assert refused.json["error"]["code"] == "REPOSITORY_ROLLED_BACK"
+    listed = programs.repo("list", programs.repository)
+    assert listed.code == exits.DONE
+    assert "earlier state" in listed.err
+    report = programs.repo("check", programs.repository, "--json")
+    assert (report.code, [each["kind"] for each in report.json["problems"]]) == (exits.INTEGRITY, ["rollback"])
+    assert programs.repo("check", programs.repository, "--accept-rollback").code == exits.DONE
+    assert programs.back_up(tree).code == exits.DONE

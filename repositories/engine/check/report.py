@@ -68,7 +68,7 @@ class PackResult:
 @dataclass(frozen=True, slots=True)
 class CheckProblem:
     """One thing that is wrong. `object` names what, `kind` is stable: copy, keyring, index,
-    manifest, page, pack, chunk.
+    manifest, page, pack, chunk, rollback.
     """
 
     kind: str

@@ -4,6 +4,7 @@ Owns the order: small objects, packs, content if asked for, then what all that m
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from repositories.engine.backup.options import Hooks
 from repositories.engine.check.copies import Suspects, check_copies, confirm_suspects
@@ -30,7 +31,7 @@ from repositories.engine.manifest.backups import Backup
 from repositories.engine.manifest.root import decode_root
 from repositories.engine.packs.directory import PackRecord
 from repositories.engine.progress import Progress
-from repositories.engine.repository import Repository
+from repositories.engine.repository import ChunkReader, Repository
 
 _SECONDS_BETWEEN = 0.2
 
@@ -77,18 +78,15 @@ def check(repository: Repository, request: CheckRequest, hooks: Hooks) -> CheckR
 
 
 def _check(repository: Repository, request: CheckRequest, hooks: Hooks) -> CheckReport:
-    began, began_ns = hooks.clock.monotonic(), hooks.clock.now_ns()
-    until = None if request.max_seconds is None else began + request.max_seconds
-    findings, pulse = Findings(), _Pulse(hooks, until)
-    suspects = Suspects()
+    began_ns = hooks.clock.now_ns()
+    until = None if request.max_seconds is None else hooks.clock.monotonic() + request.max_seconds
+    findings, pulse, suspects = Findings(), _Pulse(hooks, until), Suspects()
+    if repository.refuse_writing is not None:
+        findings.add("rollback", repository.id, repository.refuse_writing.message)
     objects = check_copies(repository, suspects, pulse)
     # Backups before the index: what is committed meanwhile refers to packs that an older index does not know.
-    present = _decodable(repository, findings)
-    check_links(repository, present, findings)
-    backups = [backup for backup in present if not backup.deleted]
-    reader = repository.reader()
-    if repository.catalogue.lost() and reader.recovery is not None and reader.recovery.run():
-        reader.recovery.note_need()
+    backups = _backups(repository, findings)
+    reader = _reader(repository)
     packs = reader.index.packs()
     ledger = read_ledger(repository.store, began_ns)
     memory = Memory(repository.store, ledger, hooks.clock, request.record_seconds)
@@ -97,39 +95,81 @@ def _check(repository: Repository, request: CheckRequest, hooks: Hooks) -> Check
     lost = _lost_chunks(packs, results)
     replaced = report_packs(results, lost, findings)
     references = ReferenceCheck(reader, lost, pulse)
+    hurt = _check_backups(references, backups, findings, pulse)
+    report_recovery(reader.recovery, findings)
+    confirm_suspects(repository, suspects, findings)
+    # What is hurt may name chunks that were not come to.
+    useless = (0, 0) if findings.count else unused(packs.values(), references.names, pulse)
+    found = _Found(objects, len(backups), packs, results, references, useless)
+    return replace(
+        _report(repository, found, pulse),
+        problem_count=findings.count,
+        problems=findings.problems,
+        remembered=memory.finish(hurt),
+        hurt=list(hurt.values()),
+        replaced_packs=replaced,
+        healed_packs=memory.healed,
+        proof=prove(packs, ledger, results, began_ns),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Parts of a report on their way into it."""
+
+    objects: int
+    backups: int
+    packs: Packs
+    results: Sequence[PackResult]
+    references: ReferenceCheck
+    unused: tuple[int, int]
+
+
+def _report(repository: Repository, found: _Found, pulse: _Pulse) -> CheckReport:
+    """Return what can be counted; problems and what is remembered are put in afterwards."""
+    return CheckReport(
+        backups=found.backups,
+        packs=len(found.packs),
+        objects=found.objects,
+        chunks_referenced=found.references.chunks,
+        chunks_read=sum(result.chunks for result in found.results),
+        bytes_read=pulse.bytes_read,
+        unreferenced_packs=unreferenced(repository, found.packs),
+        replaced_packs=0,
+        problem_count=0,
+        remembered=False,
+        unused_packs=found.unused[0],
+        unused_bytes=found.unused[1],
+        read_twice=sum(result.twice for result in found.results),
+        reserve=state_of_reserve(repository.storage),
+        stopped=pulse.stopped,
+        void_manifests=len(void_manifests(repository)),
+        suspect=tuple(result for result in found.results if result.failure is not None),
+    )
+
+
+def _backups(repository: Repository, findings: Findings) -> list[Backup]:
+    present = _decodable(repository, findings)
+    check_links(repository, present, findings)
+    return [backup for backup in present if not backup.deleted]
+
+
+def _reader(repository: Repository) -> ChunkReader:
+    reader = repository.reader()
+    if repository.catalogue.lost() and reader.recovery is not None and reader.recovery.run():
+        reader.recovery.note_need()
+    return reader
+
+
+def _check_backups(
+    references: ReferenceCheck, backups: Iterable[Backup], findings: Findings, pulse: _Pulse
+) -> dict[str, HurtBackup]:
     pulse.phase = "checking backups"
-    hurt = {
+    return {
         backup.manifest_id: each
         for backup in backups
         if (each := _check_backup(references, backup, findings)) is not None
     }
-    report_recovery(reader.recovery, findings)
-    confirm_suspects(repository, suspects, findings)
-    # What is hurt may name chunks that were not come to.
-    unused_packs, unused_bytes = (0, 0) if findings.count else unused(packs.values(), references.names, pulse)
-    return CheckReport(
-        backups=len(backups),
-        packs=len(packs),
-        objects=objects,
-        chunks_referenced=references.chunks,
-        chunks_read=sum(result.chunks for result in results),
-        bytes_read=pulse.bytes_read,
-        unreferenced_packs=unreferenced(repository, packs),
-        replaced_packs=replaced,
-        problem_count=findings.count,
-        remembered=memory.finish(hurt),
-        unused_packs=unused_packs,
-        unused_bytes=unused_bytes,
-        proof=prove(packs, ledger, results, began_ns),
-        healed_packs=memory.healed,
-        read_twice=sum(result.twice for result in results),
-        reserve=state_of_reserve(repository.storage),
-        stopped=pulse.stopped,
-        void_manifests=len(void_manifests(repository)),
-        suspect=tuple(result for result in results if result.failure is not None),
-        problems=findings.problems,
-        hurt=list(hurt.values()),
-    )
 
 
 _Reading = tuple[CheckRequest, Ledger, Memory]

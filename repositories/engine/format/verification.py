@@ -25,8 +25,8 @@ class CheckedRecord(VerifiedRecord, frozen=True):
 class DamageRecord(Record, frozen=True):
     """What `damage/<id>` seals: chunks (32-byte ids, joined, sorted) of one pack; none named means the whole pack.
 
-    `withdraws` (16-byte ids, joined, sorted) names damage records of this pack that a later check found to be whole: such
-    a record tells of no damage itself.
+    `withdraws` (16-byte ids, joined, sorted) names damage records of this pack, which a later check found to be whole:
+    such a record tells of no damage itself.
     """
 
     found_ns: int

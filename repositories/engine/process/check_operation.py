@@ -33,6 +33,8 @@ def check_repository(request: Request, channel: Channel) -> dict[str, Any]:
 def _next_step(report: CheckReport) -> str:
     """Return what to do now; empty when all is well."""
     kinds = {problem.kind for problem in report.problems}
+    if "rollback" in kinds:
+        return "find out who put an older state there; if it is as it should be: check again with --accept-rollback"
     if "index" in kinds:
         return "repair the repository: syncova-repo repair LOCATION; then check again"
     if kinds & {"pack", "chunk"} and not report.remembered:

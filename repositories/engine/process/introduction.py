@@ -8,6 +8,7 @@ import uuid
 from repositories.engine.controllers import Controller, put_controller, read_controllers
 from repositories.engine.display import show_text
 from repositories.engine.errors import ConfigurationError
+from repositories.engine.process import opening
 from repositories.engine.process.channel import Channel
 from repositories.engine.process.opening import open_for
 from repositories.engine.process.protocol import ControllerInfo, Log, Opened
@@ -43,6 +44,7 @@ def uuid_of(text: str, what: str) -> uuid.UUID:
 def _open(request: Request, channel: Channel) -> Repository:
     repository = open_for(request.repository)
     repository.warn = lambda message: channel.send(Log(level="warning", message=message))
+    opening.watch_states(request.repository, repository)
     return repository
 
 

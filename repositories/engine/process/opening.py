@@ -7,6 +7,7 @@ can go on while the operation's code is imported: `begin`, then `open_for`.
 import threading
 
 from repositories.engine.process.requests import RepositoryAccess
+from repositories.engine.process.seen_states import SeenStates, watch
 from repositories.engine.repository import Repository, open_repository
 from repositories.engine.storage.locations import open_storage
 
@@ -35,6 +36,7 @@ class _Opening:
 
 
 _begun: list[_Opening] = []
+_watched: list[SeenStates] = []
 
 
 def begin(access: RepositoryAccess) -> None:
@@ -47,6 +49,19 @@ def open_for(access: RepositoryAccess) -> Repository:
     if _begun and _begun[-1].access == access:
         return _begun.pop().result()
     return _open(access)
+
+
+def watch_states(access: RepositoryAccess, repository: Repository) -> None:
+    """Compare the repository with what this machine has seen of it, if `access` names a memory."""
+    states = watch(access, repository)
+    if states is not None:
+        _watched.append(states)
+
+
+def note_states() -> None:
+    """Remember the states of the repositories that this process has opened, at the end of what it did."""
+    for states in _watched:
+        states.note()
 
 
 def _open(access: RepositoryAccess) -> Repository:

@@ -15,11 +15,16 @@ Operation = Literal["backup", "restore", "check", "repair", "info", "list", "cop
 
 
 class RepositoryAccess(Struct, frozen=True, kw_only=True):
-    """Where the repository lies and what opens it; `password` may also be a recovery code."""
+    """Where the repository lies and what opens it; `password` may also be a recovery code.
+
+    `seen_directory` holds what this machine has seen of repositories; null: nothing is compared or remembered.
+    """
 
     location: str
     password: str
     expected_id: str | None = None
+    seen_directory: str | None = None
+    accept_rollback: bool = False
 
     def __repr__(self) -> str:
         return f"RepositoryAccess(location={self.location!r}, password=<hidden>)"

@@ -36,6 +36,7 @@ def run(request: Request, channel: Channel) -> int:
             raise _unknown_version(request.v)
         opening.begin(request.repository)
         result = _operation(request.operation)(request, channel)
+        opening.note_states()
     except EngineError as error:
         channel.send(Failed(error=error_info(error)))
         return error.exit_code

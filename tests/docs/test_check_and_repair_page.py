@@ -1,0 +1,46 @@
+"""docs/check-and-repair.md: its commands run as they stand, and it names all kinds of problems and true numbers."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from repositories.console import exits
+from repositories.engine.check.report import PATHS_LISTED
+from repositories.engine.repair.aside import ASIDE
+from repositories.engine.rollback import MANIFESTS_KEPT
+from tests.cli.programs import Programs, make_programs
+
+PAGE = (Path(__file__).parents[2] / "docs" / "check-and-repair.md").read_text(encoding="utf-8")
+LINES = [line.strip() for line in PAGE.splitlines() if line.strip().startswith("syncova-repo ") and "$REPO" in line]
+
+
+@pytest.fixture
+def programs(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Programs:
+    programs = make_programs(tmp_path, capfd)
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "file").write_bytes(b"content")
+    programs.back_up(tmp_path / "tree")
+    return programs
+
+
+def test_each_command_runs(programs: Programs) -> None:
+    assert len(LINES) == 6
+    for line in LINES:
+        _, verb, *words = shlex.split(line.replace("$REPOSITORY", str(programs.repository)))
+        ended = programs.repo(verb, *words)
+        assert ended.code == exits.DONE, (line, ended)
+
+
+def test_all_kinds_of_problems_are_named() -> None:
+    named = set(re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE))
+    source = Path(__file__).parents[2] / "repositories" / "engine" / "check"
+    texts = "".join(path.read_text(encoding="utf-8") for path in source.glob("*.py"))
+    assert named == set(re.findall(r"findings\.add\(\s*\"(\w+)\"", texts))
+
+
+def test_its_numbers_are_true() -> None:
+    assert f"first {PATHS_LISTED} paths" in PAGE
+    assert f"newest {MANIFESTS_KEPT} backups" in PAGE
+    assert f"`{ASIDE}`" in PAGE
