@@ -6,6 +6,7 @@ Owns reading. Whatever comes out of here was authenticated, decoded and hashed a
 from collections.abc import Callable
 
 from repositories.engine.backup.options import Hooks
+from repositories.engine.copying.chunks import ChunksByOrdinal
 from repositories.engine.errors import OperationCancelledError
 from repositories.engine.ids import ChunkKind
 from repositories.engine.index.catalogue import Catalogue, packs_of
@@ -14,7 +15,6 @@ from repositories.engine.packs.reader import BlockPlace, PackReader
 from repositories.engine.packs.whole_blocks import WholeBlock
 from repositories.engine.progress import Progress
 from repositories.engine.prune.compact import CompactIndex
-from repositories.engine.prune.pages import PageReader
 from repositories.engine.repository import Repository
 from repositories.engine.sessions.views import read_newest_sweep
 
@@ -80,7 +80,7 @@ class Origin:
         for pack in packs_of(live):
             self.index.add(pack)
         self._packs = _MeteredPacks(repository, pulse)
-        self._chunks = PageReader(self.index, self._packs, repository.keyring)
+        self._chunks = ChunksByOrdinal(self.index, self._packs, repository.keyring)
 
     def read(self, kind: ChunkKind, chunk_id: bytes) -> bytes:
         """Return a chunk from whichever place is whole. Raises IntegrityError or ObjectMissingError."""
