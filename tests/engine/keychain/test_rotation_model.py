@@ -13,6 +13,8 @@ from typing import TypeAlias
 
 import pytest
 
+from tests.engine.keychain.exploring import Exploration, Rules
+
 Thing: TypeAlias = tuple[str, str, str]  # what (m manifest, s segment), whose, under which epoch
 
 
@@ -235,57 +237,8 @@ def require_kept(medium: Medium, process: Process) -> None:
         assert newest.generation >= process.draft.generation, f"a done rotation was undone: {process}"
 
 
-class Exploration:
-    """Visits every reachable state. Media and processes stand as numbers; what a step leads to is worked out once."""
-
-    def __init__(self, processes: tuple[Process, ...]) -> None:
-        self._media: dict[Medium, int] = {}
-        self._processes: dict[Process, int] = {}
-        self._medium_of: list[Medium] = []
-        self._process_of: list[Process] = []
-        self._steps: dict[tuple[int, int], list[tuple[int, int]]] = {}
-        self._first = (self._medium(Medium()), *(self._process(each) for each in processes))
-
-    def run(self) -> tuple[int, set[tuple[str, ...]]]:
-        """Return how many states there are, and all combinations of outcomes."""
-        pending = [self._first]
-        seen = set(pending)
-        while pending:
-            state = pending.pop()
-            medium = state[0]
-            for at, process in enumerate(state[1:], start=1):
-                for changed, moved in self._steps.get((medium, process)) or self._step(medium, process):
-                    following = (changed, *state[1:at], moved, *state[at + 1 :])
-                    if following not in seen:
-                        seen.add(following)
-                        pending.append(following)
-        return len(seen), {tuple(self._process_of[each].outcome for each in state[1:]) for state in seen}
-
-    def _step(self, medium: int, process: int) -> list[tuple[int, int]]:
-        """Work out a step; what the medium says of the process is proven on the way, once for each pair."""
-        known, stepping = self._medium_of[medium], self._process_of[process]
-        require_kept(known, stepping)
-        found = [] if stepping.outcome else list(moves(known, stepping))
-        return self._steps.setdefault(
-            (medium, process), [(self._medium(changed), self._process(moved)) for changed, moved in found]
-        )
-
-    def _medium(self, medium: Medium) -> int:
-        if medium not in self._media:
-            require_sound_medium(medium)
-            self._media[medium] = len(self._medium_of)
-            self._medium_of.append(medium)
-        return self._media[medium]
-
-    def _process(self, process: Process) -> int:
-        if process not in self._processes:
-            self._processes[process] = len(self._process_of)
-            self._process_of.append(process)
-        return self._processes[process]
-
-
 def explore(*processes: Process) -> tuple[int, set[tuple[str, ...]]]:
-    return Exploration(processes).run()
+    return Exploration(Rules(moves, require_sound_medium, require_kept), Medium(), processes).run()
 
 
 def test_two_writers_and_a_rotation_that_may_be_taken_for_dead() -> None:
