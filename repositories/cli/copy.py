@@ -14,7 +14,7 @@ from repositories.console.failures import LocationMissingError
 from repositories.console.options import LongOptions
 from repositories.console.passwords import PasswordPlace, read_secret, warn_if_public
 from repositories.console.progress_view import choose_view
-from repositories.console.repository_access import access, resolve
+from repositories.console.repository_access import access, access_to, resolve
 from repositories.console.terminal import Terminal, terminal_of
 from repositories.engine.display import show_bytes, show_count
 from repositories.engine.process.requests import CopyOrder, RepositoryAccess, Request
@@ -88,7 +88,7 @@ def _target(options: Options, terminal: Terminal) -> RepositoryAccess:
     )
     password = read_secret(place, terminal, "Password of the repository to copy to: ")
     warn_if_public(password, terminal)
-    return RepositoryAccess(location=resolve(options.to or ""), password=password)
+    return access_to(resolve(options.to or ""), password)
 
 
 def _print(terminal: Terminal, report: dict[str, Any], *, dry_run: bool) -> None:

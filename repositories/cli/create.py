@@ -11,10 +11,9 @@ from repositories.cli.arguments import LOCATION_RULE, LocationOptions, expect
 from repositories.console import exits
 from repositories.console.failures import CommandError, OutputLostError
 from repositories.console.passwords import PasswordPlace, read_new_password, read_secret, warn_if_public
-from repositories.console.repository_access import resolve, split_location
+from repositories.console.repository_access import access_to, resolve, split_location
 from repositories.console.terminal import Terminal, terminal_of
 from repositories.engine.display import show_text
-from repositories.engine.process.requests import RepositoryAccess
 
 if TYPE_CHECKING:
     from repositories.engine.repository import CreatedRepository, Repository
@@ -107,7 +106,7 @@ def _related(options: Options, terminal: Terminal) -> "Repository | None":
             raise CommandError("no repository is named that this password opens", hint="name it with --related-to")
         return None
     password = read_secret(place, terminal, "Password of the related repository: ")
-    return open_for(RepositoryAccess(location=resolve(options.related_to), password=password))
+    return open_for(access_to(resolve(options.related_to), password))
 
 
 def _print(terminal: Terminal, created: "CreatedRepository", location: str) -> None:

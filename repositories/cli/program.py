@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import typer
 
 from repositories.cli import (
+    cache,
     check,
     copy,
     create,
@@ -35,7 +36,7 @@ from repositories.console.verbs import add_verb
 
 NAME = "syncova-repo"
 LOOKING = (info, list_backups, show, ls, find, diff, dump, check)
-VERBS = (create, *LOOKING, repair, forget, undelete, tag, hold, prune, copy, stats, locks)
+VERBS = (create, *LOOKING, repair, forget, undelete, tag, hold, prune, copy, stats, locks, cache)
 KEY_VERBS = (key_list, key_add, key_change, key_remove, key_recovery_code, key_rotate)
 
 

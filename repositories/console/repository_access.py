@@ -6,6 +6,7 @@ the same access to an engine child.
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from repositories.console.failures import CommandError, LocationMissingError
@@ -59,12 +60,21 @@ def resolve(location: str) -> str:
 
 def access(location: str, options: RepositoryOptions, terminal: Terminal) -> RepositoryAccess:
     """Return what opens the repository, the password read but nothing tried yet."""
-    seen = env.state_directory()
+    return access_to(location, read_password(options, terminal))
+
+
+def access_to(location: str, password: str) -> RepositoryAccess:
+    """Return what opens a repository with this password, and where this machine remembers what it saw of it."""
+    seen = seen_directory()
     return RepositoryAccess(
-        location=location,
-        password=read_password(options, terminal),
-        seen_directory=None if seen is None else str(seen / "repositories"),
+        location=location, password=password, seen_directory=None if seen is None else os.fsdecode(seen)
     )
+
+
+def seen_directory() -> Path | None:
+    """Return where this machine remembers the states of repositories, or None where it has no place for that."""
+    state = env.state_directory()
+    return None if state is None else state / "repositories"
 
 
 def open_here(location: str, options: RepositoryOptions, terminal: Terminal) -> "Repository":

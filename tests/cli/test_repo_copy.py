@@ -1,6 +1,7 @@
 """syncova-repo copy and create --related-to, as they are typed (3.6)."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -115,3 +116,19 @@ def test_into_itself(programs: Programs, tree: Path) -> None:
     ended = copy(programs, programs.repository)
     assert ended.code == exits.USAGE
     assert "both locations hold the repository" in ended.err
+
+
+def test_an_older_state_of_the_target_gets_no_copies(
+    programs: Programs, tree: Path, second: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """engine.md 5: a repository that shows an earlier state than was seen is read only until that is confirmed."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    shutil.copytree(second, tmp_path / "older")
+    programs.back_up(tree)
+    assert copy(programs, second).code == exits.DONE
+    shutil.rmtree(second)
+    (tmp_path / "older").rename(second)
+    ended = copy(programs, second)
+    assert ended.code != exits.DONE
+    assert "the repository to copy to: the repository shows an earlier state than before" in ended.err
+    assert not any((second / "packs").rglob("*"))

@@ -15,7 +15,7 @@ from repositories.engine.manifest.backups import Backup
 from repositories.engine.process.channel import Channel
 from repositories.engine.process.describe import backup_fields
 from repositories.engine.process.introduction import introduce
-from repositories.engine.process.opening import open_for
+from repositories.engine.process.opening import open_for, watch_states
 from repositories.engine.process.protocol import Log
 from repositories.engine.process.reports import bucket_of, progress_event
 from repositories.engine.process.requests import RepositoryAccess, Request
@@ -53,6 +53,8 @@ def _open_target(access: RepositoryAccess, channel: Channel) -> Repository:
     except EngineError as error:
         # Two repositories are opened: it must be told which one failed.
         raise type(error)(f"the repository to copy to: {error.message}", hint=error.hint) from error
+    target.warn = lambda message: channel.send(Log(level="warning", message=f"the repository to copy to: {message}"))
+    watch_states(access, target)
     if access.expected_id is not None and access.expected_id != target.id:
         message = f"the repository to copy to is {target.id}, not {show_text(access.expected_id)}: was it swapped?"
         channel.send(Log(level="warning", message=message))

@@ -1,0 +1,140 @@
+"""`syncova-repo cache`: what this machine keeps of repositories, and forgetting it."""
+
+import contextlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+from typer import Argument, Option
+
+from repositories.console import exits
+from repositories.console.confirming import confirm
+from repositories.console.failures import CommandError
+from repositories.console.options import OutputOptions
+from repositories.console.repository_access import seen_directory
+from repositories.console.terminal import Terminal, terminal_of
+from repositories.engine.display import show_bytes, show_count, show_path, show_text, show_time, time_field
+from repositories.engine.rollback import HighWater
+
+NAME = "cache"
+HELP = (
+    "Show what this machine keeps of repositories: no contents and no keys, only which state it saw last, so that an "
+    "older one is noticed. Indexes are not kept: each command reads what it needs. --clear forgets it, of all "
+    "repositories or of those named by their ids; nothing in a repository is touched."
+)
+EXAMPLES = ("cache", "cache --json", "cache --clear 9f3a11d27b6c4e0f8a5521c07d9e4b13 --yes")
+_COLUMNS = ("REPOSITORY", "SEEN", "KEYS", "PRUNE", "BACKUPS", "SIZE")
+_LEAVING = ".seen-"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(OutputOptions):
+    """What `cache` takes."""
+
+    words: Annotated[tuple[str, ...], Argument(metavar="[REPOSITORY-ID…]", hidden=True)] = ()
+    clear: Annotated[bool, Option("--clear", help="Forget it.")] = False
+    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Memory:
+    """One file. `state` is None where it cannot be read: it counts as none then."""
+
+    path: Path
+    size: int
+    written_ns: int
+    state: HighWater | None
+
+    @property
+    def repository_id(self) -> str:
+        return self.path.name.removesuffix(".json")
+
+
+def run(options: Options) -> int:
+    """Print what is kept, or forget it."""
+    terminal = terminal_of(options)
+    directory = seen_directory()
+    found = _chosen(_memories(directory), options.words)
+    cleared = False
+    if options.clear and found:
+        what = show_count(len(found), "repository")
+        confirm(f"Forget which state of {what} this machine saw last?", terminal, yes=options.yes)
+        _clear(directory, found, everything=not options.words)
+        cleared = True
+    _print(terminal, directory, found, cleared=cleared)
+    terminal.document(_document(directory, found, cleared=cleared))
+    return exits.DONE
+
+
+def _memories(directory: Path | None) -> list[_Memory]:
+    found: list[_Memory] = []
+    with contextlib.suppress(FileNotFoundError):
+        for path in sorted(directory.glob("*.json")) if directory is not None else ():
+            status = path.stat()
+            found.append(_Memory(path, status.st_size, status.st_mtime_ns, _state(path)))
+    return found
+
+
+def _state(path: Path) -> HighWater | None:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=HighWater)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def _chosen(found: list[_Memory], words: tuple[str, ...]) -> list[_Memory]:
+    """Return those whose ids begin as one of `words`; all without any."""
+    for word in words:
+        if not any(each.repository_id.startswith(word) for each in found):
+            raise CommandError(
+                f"this machine keeps nothing of a repository {show_text(word)}", hint="cache shows what it keeps"
+            )
+    return [each for each in found if not words or each.repository_id.startswith(words)]
+
+
+def _clear(directory: Path | None, found: list[_Memory], *, everything: bool) -> None:
+    leavings = directory.glob(f"{_LEAVING}*") if everything and directory is not None else ()
+    for path in (*(each.path for each in found), *leavings):
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise CommandError(
+                f"{show_path(bytes(path))} cannot be removed: {error.strerror}", hint="check the permissions"
+            ) from error
+
+
+def _print(terminal: Terminal, directory: Path | None, found: list[_Memory], *, cleared: bool) -> None:
+    if not found:
+        terminal.line("this machine keeps nothing of any repository")
+        return
+    if cleared:
+        terminal.line(f"forgotten: the state of {show_count(len(found), 'repository')}")
+        terminal.note("the next command that opens one of them remembers it anew, whatever it shows")
+        return
+    terminal.columns(_COLUMNS, map(_row, found))
+    terminal.note(f"kept in {show_path(bytes(directory))}" if directory is not None else "")
+
+
+def _row(memory: _Memory) -> tuple[str, ...]:
+    state = memory.state
+    known = ("?", "?", "?") if state is None else (str(state.generation), str(state.sweep), str(len(state.manifests)))
+    return show_text(memory.repository_id), show_time(memory.written_ns), *known, show_bytes(memory.size)
+
+
+def _document(directory: Path | None, found: list[_Memory], *, cleared: bool) -> dict[str, Any]:
+    return {
+        "directory": None if directory is None else show_path(bytes(directory)),
+        "cleared": cleared,
+        "repositories": [
+            {
+                "repository_id": show_text(each.repository_id),
+                "seen_at": time_field(each.written_ns),
+                "bytes": each.size,
+                "keyring_generation": None if each.state is None else each.state.generation,
+                "last_prune": None if each.state is None else each.state.sweep,
+                "backups": None if each.state is None else len(each.state.manifests),
+            }
+            for each in found
+        ],
+    }
