@@ -14,6 +14,7 @@ from repositories.engine.format.kinds import DIRECTORIES, WRITTEN_TWICE, ObjectK
 from repositories.engine.keys.slots import parse_slot
 from repositories.engine.objects.pairs import get_bounded
 from repositories.engine.repository import Repository
+from repositories.engine.sessions.half_done import is_half_done, read_leases
 
 _PARSED: dict[ObjectKind, Callable[[bytes], object]] = {ObjectKind.CONFIG: parse_config, ObjectKind.SLOT: parse_slot}
 _SETTLE_SECONDS = 0.2
@@ -47,18 +48,27 @@ def check_copies(repository: Repository, suspects: Suspects, beat: Beat) -> int:
     return checked
 
 
-def confirm_suspects(repository: Repository, suspects: Suspects, findings: Findings) -> None:
-    """Look at the suspects again, and report those that are still there and still wrong."""
+def confirm_suspects(repository: Repository, suspects: Suspects, findings: Findings) -> int:
+    """Look at the suspects again, and report those that are still there and still wrong.
+
+    Returns how many pairs are no problem: whoever put or removed them died between the two copies, or is at it.
+    """
     if suspects.found:
         time.sleep(_SETTLE_SECONDS)
     there = {kind: frozenset(repository.store.names(kind)) for kind, _ in suspects.found}
+    leases = read_leases(repository.store) if suspects.found else {}
+    half_done = 0
     for kind, name in suspects.found:
-        if name in there[kind]:
-            for copy, message in _wrong_copies(repository, kind, name):
-                findings.add("copy", copy, message)
+        wrong = _wrong_copies(repository, kind, name) if name in there[kind] else []
+        if wrong and is_half_done(repository.store, kind, name, leases):
+            half_done += 1
+            continue
+        for copy, message in wrong:
+            findings.add("copy", copy, message)
     _, damaged = repository.slots()
     if damaged:
         findings.add("keyring", DIRECTORIES[ObjectKind.SLOT], f"{damaged} key slots are damaged")
+    return half_done
 
 
 def _wrong_copies(repository: Repository, kind: ObjectKind, name: str) -> list[tuple[str, str]]:

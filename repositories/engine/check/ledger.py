@@ -48,36 +48,6 @@ def read_ledger(store: ObjectStore, now_ns: int) -> Ledger:
     return Ledger(proven, read_damage_records(store))
 
 
-def superfluous_records(store: ObjectStore, packs: Collection[bytes]) -> frozenset[bytes]:
-    """Return the ids of `verified/` records that tell nothing any more, for a sweep to remove.
-
-    `packs` are those that the index names. A record stays while it is the newest that says which backups are hurt,
-    or the newest for a pack that is there.
-    """
-    records = _read_records(store)
-    newest = sorted(records, key=lambda each: (records[each].checked_ns, each), reverse=True)
-    told: set[bytes] = set()
-    keep: set[bytes] = set()
-    hurt_told = False
-    for record_id in newest:
-        record = records[record_id]
-        fresh = (split_ids(record.packs) & frozenset(packs)) - told
-        if fresh or (record.hurt is not None and not hurt_told):
-            keep.add(record_id)
-        told |= fresh
-        hurt_told = hurt_told or record.hurt is not None
-    return frozenset(records.keys() - keep)
-
-
-def superfluous_damage(store: ObjectStore, packs: Collection[bytes]) -> frozenset[bytes]:
-    """Return the ids of `damage/` records of packs that no index names any more (`packs` are those that one does).
-
-    For a sweep to remove. Of a pack that is there all stay: a withdrawn one would speak again without the other.
-    """
-    listed = steadily(lambda: store.read_whole(ObjectKind.DAMAGE, {}, partial(decode, record_type=DamageRecord)))
-    return frozenset(each for each, record in listed.found.items() if record.pack_id not in packs)
-
-
 def reading_order(
     packs: Iterable[PackRecord], ledger: Ledger, doubtful: Collection[bytes], request: CheckRequest
 ) -> list[PackRecord]:

@@ -13,6 +13,7 @@ import msgspec
 from repositories.engine.check.report import Beat, HurtPaths
 from repositories.engine.errors import IntegrityError, ObjectMissingError
 from repositories.engine.ids import ChunkKind
+from repositories.engine.index.lookup import ChunkIndex
 from repositories.engine.limits import MAX_XATTR, MAX_XATTRS
 from repositories.engine.manifest.entries import Entry, EntryType, StreamRef, Xattr, decode_entry
 from repositories.engine.manifest.entry_reader import check_order
@@ -38,18 +39,20 @@ class ReferenceCheck:
         self._beat = beat
         self._good_leaves: dict[bytes, _Leaf] = {}
         self._lists: set[bytes] = set()
-        self._good_chunks: dict[bytes, int] = {}
+        self._good_chunks = _FoundChunks(reader.index)
         # Named by a backup, and asked for again by the next one.
         self._others: set[bytes] = set()
 
     @property
     def chunks(self) -> int:
         """How many different chunks were named and found."""
-        return len(self._good_chunks) + len(self._good_leaves) + len(self._lists)
+        return self._good_chunks.count + len(self._good_leaves) + len(self._lists)
 
     def names(self, chunk_id: bytes) -> bool:
         """Tell whether a backup that was checked names the chunk; complete only where nothing was hurt."""
-        return any(chunk_id in each for each in (self._good_chunks, self._good_leaves, self._lists, self._others))
+        if self._good_chunks.length(chunk_id) is not None:
+            return True
+        return any(chunk_id in each for each in (self._good_leaves, self._lists, self._others))
 
     def check(self, root: BackupRoot) -> HurtPaths:
         """Return what of a backup cannot be restored. Raises IntegrityError for disorder in its pages."""
@@ -178,14 +181,46 @@ class ReferenceCheck:
 
     def _length(self, kind: ChunkKind, chunk_id: bytes) -> int | None:
         """Return the length of a chunk that can be found, else None."""
-        length = self._good_chunks.get(chunk_id)
+        length = self._good_chunks.length(chunk_id)
         if length is not None:
             return length
         place = None if chunk_id in self._bad else self._reader.locate(kind, chunk_id)
         if place is None:
             return None
-        self._good_chunks[chunk_id] = place.length
+        self._good_chunks.add(chunk_id, place.length)
         return place.length
+
+
+class _FoundChunks:
+    """The chunks of content that were found, with their lengths: four bytes for each place of the index.
+
+    Those that the index knows as damaged alone have no place that counts, and are kept by their ids.
+    """
+
+    def __init__(self, index: ChunkIndex) -> None:
+        self._index = index
+        self._lengths = array("I")
+        self._others: dict[bytes, int] = {}
+        self.count = 0
+
+    def length(self, chunk_id: bytes) -> int | None:
+        """Return the length of a chunk that was added, else None."""
+        ordinal = self._index.present(chunk_id)
+        if ordinal is None:
+            return self._others.get(chunk_id)
+        found = self._lengths[ordinal] if ordinal < len(self._lengths) else 0
+        return found - 1 if found else None
+
+    def add(self, chunk_id: bytes, length: int) -> None:
+        """Add a chunk that was not there."""
+        self.count += 1
+        ordinal = self._index.present(chunk_id)
+        if ordinal is None:
+            self._others[chunk_id] = length
+            return
+        while ordinal >= len(self._lengths):
+            self._lengths.frombytes(bytes(4 * max(4096, len(self._lengths))))
+        self._lengths[ordinal] = length + 1
 
 
 @dataclass(slots=True)

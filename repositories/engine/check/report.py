@@ -103,7 +103,8 @@ class CheckReport:
     a prune on a full medium needs it. `stopped`: the time was over before all was read that should be.
 
     `void_manifests` were put by sessions that a prune had given up on: they are no backups, `repair --adopt` may make
-    them some. `suspect` are the packs that anything is wrong with.
+    them some. `half_done` objects have one copy, since their writer died between the two: the next prune writes the
+    other. `suspect` are the packs that anything is wrong with.
     """
 
     backups: int
@@ -124,6 +125,7 @@ class CheckReport:
     reserve: str = "present"
     stopped: bool = False
     void_manifests: int = 0
+    half_done: int = 0
     suspect: tuple[PackResult, ...] = ()
     problems: list[CheckProblem] = field(default_factory=list)
     hurt: list[HurtBackup] = field(default_factory=list)

@@ -97,7 +97,7 @@ def _check(repository: Repository, request: CheckRequest, hooks: Hooks) -> Check
     references = ReferenceCheck(reader, lost, pulse)
     hurt = _check_backups(references, backups, findings, pulse)
     report_recovery(reader.recovery, findings)
-    confirm_suspects(repository, suspects, findings)
+    half_done = confirm_suspects(repository, suspects, findings)
     # What is hurt may name chunks that were not come to.
     useless = (0, 0) if findings.count else unused(packs.values(), references.names, pulse)
     found = _Found(objects, len(backups), packs, results, references, useless)
@@ -107,6 +107,7 @@ def _check(repository: Repository, request: CheckRequest, hooks: Hooks) -> Check
         problems=findings.problems,
         remembered=memory.finish(hurt),
         hurt=list(hurt.values()),
+        half_done=half_done,
         replaced_packs=replaced,
         healed_packs=memory.healed,
         proof=prove(packs, ledger, results, began_ns),

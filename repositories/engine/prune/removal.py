@@ -20,8 +20,8 @@ from repositories.engine.prune.keeping import Kept
 from repositories.engine.prune.report import Beat, PruneReport
 from repositories.engine.prune.segments import SMALL_BYTES, SegmentWriter
 from repositories.engine.prune.survey import Seen, Survey
-from repositories.engine.sessions.fences import split_ids
 from repositories.engine.sessions.presence import pack_sizes
+from repositories.engine.sessions.results import superfluous_results
 from repositories.engine.sessions.views import read_sweep_records
 
 _BETWEEN_PROOFS = 64
@@ -64,7 +64,7 @@ class Removal:
         self._remove_all(ObjectKind.CHECKPOINT, kept.checkpoints_gone)
         self._remove_all(ObjectKind.ANNOTATION, self._annotations_of_gone())
         self._remove_all(ObjectKind.DAMAGE, self._damage_of_gone())
-        self._remove_all(ObjectKind.VERIFIED, self._verified_of_gone())
+        self._remove_all(ObjectKind.VERIFIED, self._superfluous_results())
         for kind, torn in torn_notes(self._store).items():
             self._remove_all(kind, torn)
         number = self._fence.number
@@ -125,16 +125,9 @@ class Removal:
         found = _read(self._store, ObjectKind.DAMAGE, DamageRecord)
         return {each for each, record in found.items() if record.pack_id in self._gone}
 
-    def _verified_of_gone(self) -> set[bytes]:
-        """Return results of checks that speak of gone packs alone; the newest word about hurt backups stays."""
-        found = _read(self._store, ObjectKind.VERIFIED, CheckedRecord)
-        told = [(record.checked_ns, each) for each, record in found.items() if record.hurt is not None]
-        newest = max(told)[1] if told else None
-        return {
-            each
-            for each, record in found.items()
-            if each != newest and record.packs and split_ids(record.packs) <= self._gone
-        }
+    def _superfluous_results(self) -> frozenset[bytes]:
+        """Return results of checks that speak of gone packs alone, or that later checks have repeated."""
+        return superfluous_results(_read(self._store, ObjectKind.VERIFIED, CheckedRecord), self._gone)
 
 
 def torn_notes(store: ObjectStore) -> dict[ObjectKind, tuple[bytes, ...]]:

@@ -7,12 +7,12 @@ import pytest
 
 from repositories.engine.backup import Hooks
 from repositories.engine.check import CheckReport, CheckRequest, check
-from repositories.engine.check.ledger import read_ledger, superfluous_records
+from repositories.engine.check.ledger import read_ledger
 from repositories.engine.errors import OperationCancelledError, RepositoryError
-from repositories.engine.format.kinds import RESERVE_NAME, ObjectKind
-from repositories.engine.format.records import encode
+from repositories.engine.format.kinds import RESERVE_NAME
 from repositories.engine.format.verification import CheckedRecord
 from repositories.engine.repository import open_repository
+from repositories.engine.sessions.results import superfluous_results
 from repositories.engine.sessions.views import read_damage
 from repositories.engine.storage.faults import Fault, FaultyStorage, KilledError
 from repositories.engine.storage.memory import MemoryStorage
@@ -226,13 +226,14 @@ def test_a_missing_or_empty_reserve_is_told(storage: Unreliable) -> None:
     assert (report.reserve, report.ok) == ("missing", True)
 
 
-def test_records_that_later_ones_repeat_are_superfluous(storage: Unreliable) -> None:
-    store = open_repository(storage, PASSWORD).store
+def test_records_that_later_ones_repeat_are_superfluous() -> None:
     one, two = bytes(16), bytes([1]) * 16
-    old = store.put(ObjectKind.VERIFIED, encode(CheckedRecord(1, one + two, b"")))
-    middle = store.put(ObjectKind.VERIFIED, encode(CheckedRecord(2, one, None)))
-    newest = store.put(ObjectKind.VERIFIED, encode(CheckedRecord(3, one, b"")))
-    assert superfluous_records(store, {one, two}) == {middle}
-    assert superfluous_records(store, {one}) == {old, middle}
-    assert superfluous_records(store, ()) == {old, middle}
-    assert newest not in superfluous_records(store, ())
+    records = {
+        b"old": CheckedRecord(1, one + two, b""),
+        b"middle": CheckedRecord(2, one, None),
+        b"newest": CheckedRecord(3, one, b""),
+    }
+    assert superfluous_results(records, ()) == {b"middle"}
+    assert superfluous_results(records, {two}) == superfluous_results(records, {one, two}) == {b"old", b"middle"}
+    told = {b"told": CheckedRecord(1, one, b""), b"later": CheckedRecord(2, two, None)}
+    assert superfluous_results(told, {one}) == frozenset()
