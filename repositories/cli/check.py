@@ -99,6 +99,9 @@ def print_report(terminal: Terminal, report: dict[str, Any]) -> None:
         f"{verdict} in {show_count(report['backups'], 'backup')} and {show_count(report['packs'], 'pack')}; {depth}"
     )
     _print_proof(terminal, report)
+    if report["half_done"]:
+        objects = show_count(report["half_done"], "object")
+        terminal.note(f"{objects} in one copy: a process died between the two; the next prune writes the other")
     _print_notes(terminal, report)
 
 

@@ -85,6 +85,7 @@ def check_fields(report: CheckReport, *, read_data: bool) -> dict[str, Any]:
         "read_twice": report.read_twice,
         "reserve": report.reserve,
         "void_manifests": report.void_manifests,
+        "half_done": report.half_done,
         "stopped": report.stopped,
         "proof": _proof_fields(report.proof),
         "problem_count": report.problem_count,

@@ -30,6 +30,7 @@ from repositories.engine.objects.pairs import get_bounded
 from repositories.engine.objects.store import ObjectStore
 from repositories.engine.objects.torn import was_torn
 from repositories.engine.prune.report import Beat
+from repositories.engine.sessions.half_done import complete_pairs
 from repositories.engine.sessions.holder import Holder, is_surely_dead, process_start, this_process
 from repositories.engine.sessions.leases import Lease
 
@@ -207,6 +208,8 @@ def remove_dead(store: ObjectStore, others: Others) -> int:
     """Remove the leases of sessions that are known to be dead; return how many. A medium that refuses is left alone."""
     dead = [each for each in others.sessions() if others.life(each) is Life.DEAD]
     with contextlib.suppress(RepositoryError):
+        # Their leases explain why an object has one copy alone: with them goes the reason.
+        complete_pairs(store, {each.session_id: each.purpose for each in dead})
         for each in dead:
             store.remove(ObjectKind.SESSION, each.session_id)
     return len(dead)

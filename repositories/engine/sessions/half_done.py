@@ -1,0 +1,83 @@
+"""Pairs of which one copy alone is there because a process died between the two puts, or between the two deletions.
+
+Owns telling them from pairs of which the medium lost a copy: the lease of whoever put or removed them is still there.
+Only a prune removes the leases of the dead, and it writes the other copy first.
+"""
+
+import contextlib
+from collections.abc import Mapping
+from typing import Final
+
+from repositories.engine.errors import IntegrityError, ObjectMissingError, UnsupportedFormatError
+from repositories.engine.format.collection import LeaseRecord, SessionPurpose, SweepRecord
+from repositories.engine.format.commits import ManifestRecord
+from repositories.engine.format.kinds import WRITTEN_TWICE, ObjectKind, generation_group, names_of, object_id_of
+from repositories.engine.format.records import decode
+from repositories.engine.index.segments import SegmentRecord
+from repositories.engine.objects.pairs import get_bounded
+from repositories.engine.objects.store import ObjectStore
+from repositories.engine.storage.base import Storage
+
+_RECORDS: Final[dict[ObjectKind, type[SegmentRecord] | type[ManifestRecord] | type[SweepRecord]]] = {
+    ObjectKind.INDEX: SegmentRecord,
+    ObjectKind.MANIFEST: ManifestRecord,
+    ObjectKind.SWEEP: SweepRecord,
+}
+_CHANGES_OF_KEYS: Final = frozenset({SessionPurpose.ROTATE, SessionPurpose.KEYS})
+
+
+def read_leases(store: ObjectStore) -> dict[bytes, int]:
+    """Return the purposes of all sessions whose leases can be read, by session id."""
+    found: dict[bytes, int] = {}
+    for session_id in store.ids(ObjectKind.SESSION):
+        with contextlib.suppress(ObjectMissingError, IntegrityError, UnsupportedFormatError):
+            found[session_id] = decode(store.read(ObjectKind.SESSION, session_id), LeaseRecord).purpose
+    return found
+
+
+def is_half_done(store: ObjectStore, kind: ObjectKind, name: str, leases: Mapping[bytes, int]) -> bool:
+    """Tell whether one copy alone of this pair is there, and one of these sessions explains it."""
+    pair = names_of(kind, name)
+    there = [copy for copy in pair if _is_there(store.storage, copy)]
+    if len(pair) != 2 or len(there) != 1:
+        return False
+    if kind is ObjectKind.SLOT and name.split("/")[1] != generation_group(store.keyring.generation):
+        return True  # opens nothing any more, or not yet
+    if kind not in _RECORDS:
+        return not _CHANGES_OF_KEYS.isdisjoint(leases.values())
+    if there[0] != name and SessionPurpose.PRUNE in leases.values():
+        return True
+    return _session_of(store, kind, name) in leases
+
+
+def complete_pairs(store: ObjectStore, dead: Mapping[bytes, int]) -> None:
+    """Write the missing copies of what these dead sessions left half done. Raises the medium's errors."""
+    if not dead:
+        return
+    for kind in sorted(WRITTEN_TWICE):
+        for name in store.names(kind):
+            if is_half_done(store, kind, name, dead):
+                _complete(store.storage, kind, name)
+
+
+def _complete(storage: Storage, kind: ObjectKind, name: str) -> None:
+    first, second = names_of(kind, name)
+    source, copy = (first, second) if _is_there(storage, first) else (second, first)
+    with contextlib.suppress(ObjectMissingError, IntegrityError):
+        storage.put(copy, get_bounded(storage, kind, source))
+
+
+def _session_of(store: ObjectStore, kind: ObjectKind, name: str) -> bytes | None:
+    """Return the session that put an object; None where that cannot be read."""
+    object_id = object_id_of(name)
+    try:
+        return None if object_id is None else decode(store.read(kind, object_id), _RECORDS[kind]).session_id
+    except (ObjectMissingError, IntegrityError, UnsupportedFormatError):
+        return None
+
+
+def _is_there(storage: Storage, name: str) -> bool:
+    try:
+        return storage.size(name) >= 0
+    except ObjectMissingError:
+        return False

@@ -1,0 +1,103 @@
+"""A writer that dies between the two copies of an object is no damage, and the next prune mends it (3.10)."""
+
+import contextlib
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from repositories.engine.backup import Hooks
+from repositories.engine.check import CheckReport, CheckRequest, check
+from repositories.engine.format.collection import LeaseRecord
+from repositories.engine.format.kinds import COPIES, ObjectKind
+from repositories.engine.format.records import decode, encode
+from repositories.engine.repository import open_repository
+from repositories.engine.storage.faults import Fault, FaultyStorage, KilledError
+from repositories.engine.storage.memory import MemoryStorage
+from tests.engine.prune.builders import back_up, files, forget, reopened, run
+from tests.engine.repositories import PASSWORD, make_repository
+
+
+def checked(storage: MemoryStorage) -> CheckReport:
+    return check(reopened(storage), CheckRequest(remember=False), Hooks())
+
+
+def let_holders_die(storage: MemoryStorage) -> None:
+    """Make the leases on the medium those of a process of this machine that is gone."""
+    store = open_repository(storage, PASSWORD).store
+    for session_id in store.ids(ObjectKind.SESSION):
+        record = decode(store.read(ObjectKind.SESSION, session_id), LeaseRecord)
+        store.replace(ObjectKind.SESSION, encode(msgspec.structs.replace(record, process_start=1)), session_id)
+
+
+def without_a_copy(storage: MemoryStorage) -> set[str]:
+    """Return the names of objects that have one copy alone."""
+    first = {name for name in storage.objects if name.split("/")[0] in ("index", "manifests", "sweeps")}
+    second = {name.removeprefix(COPIES) for name in storage.objects if name.split("/")[1:2] and COPIES in name}
+    return (first ^ second) & {
+        name for name in first | second if name.split("/")[0] in ("index", "manifests", "sweeps")
+    }
+
+
+def scene(root: Path) -> MemoryStorage:
+    storage = MemoryStorage()
+    repository = make_repository(storage)
+    first = back_up(repository, root / "tree", files(1, 2, 3))
+    back_up(repository, root / "tree", files(3, 4))
+    forget(repository, first)
+    return storage
+
+
+@pytest.mark.parametrize("what", ["backup", "prune"])
+def test_a_death_between_two_copies_is_no_damage(tmp_path: Path, what: str) -> None:
+    halves = at = 0
+    base = scene(tmp_path)
+    while True:
+        at += 1
+        storage = MemoryStorage()
+        storage.objects.update(base.objects)
+        faulty = DyingStorage(storage, at)
+        with contextlib.suppress(KilledError):
+            if what == "prune":
+                run(faulty)
+            else:
+                back_up(reopened(faulty), tmp_path / "tree", files(3, 5))
+        let_holders_die(storage)
+        half = without_a_copy(storage)
+        report = checked(storage)
+        assert (report.problems, report.half_done) == ([], len(half)), at
+        halves += len(half)
+        back_up(reopened(storage), tmp_path / "tree", files(7))
+        run(storage)
+        after = checked(storage)
+        assert (after.problems, after.half_done, without_a_copy(storage)) == ([], 0, set()), at
+        if not faulty.dead:
+            break
+    assert halves >= 2
+
+
+class DyingStorage(FaultyStorage):
+    """Is dead from its n-th put or deletion on."""
+
+    def __init__(self, inner: MemoryStorage, at: int) -> None:
+        super().__init__(inner, Fault.KILL, at)
+
+    @property
+    def dead(self) -> bool:
+        return self._dead
+
+    def delete(self, name: str) -> None:
+        if self._breaks():
+            raise AssertionError("a kill raises")
+        super().delete(name)
+
+
+def test_a_lost_copy_is_told_though_others_write(tmp_path: Path) -> None:
+    """The lease of a session that did not put the object explains nothing."""
+    storage = scene(tmp_path)
+    name = next(each for each in storage.objects if each.startswith("copies/manifests/"))
+    del storage.objects[name]
+    with reopened(storage).begin_write():
+        report = checked(storage)
+    assert [problem.object for problem in report.problems] == [name]
+    assert report.half_done == 0
