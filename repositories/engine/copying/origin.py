@@ -89,3 +89,8 @@ class Origin:
     def read_whole(self, pack: int, position: int) -> WholeBlock:
         """Return a block as it is stored, all its chunks proven. Raises IntegrityError or ObjectMissingError."""
         return self._packs.read_whole(self.index.place_of(pack, position))
+
+    def length_of(self, chunk_id: bytes) -> int | None:
+        """Return the length of a chunk, or None if no index names it."""
+        standing = self.index.find(chunk_id)
+        return None if standing is None else self.index.length_at(standing)

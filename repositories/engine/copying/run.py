@@ -13,6 +13,7 @@ from repositories.engine.copying.origin import Origin, Pulse
 from repositories.engine.copying.request import CopiedBackup, CopyReport, CopyRequest, FailedCopy
 from repositories.engine.copying.session import CopySession
 from repositories.engine.copying.standing import TargetBackups, root_in_target
+from repositories.engine.copying.structure import Structure
 from repositories.engine.errors import ConfigurationError, EngineError, IntegrityError, ObjectMissingError
 from repositories.engine.format.commits import CopiedFrom
 from repositories.engine.manifest.backups import Backup, find_backup, list_backups
@@ -73,8 +74,9 @@ class _Copy:
         if not waiting:
             return self._report
         origin = Origin(self._repository, self._pulse)
+        structure = Structure(origin)
         if self._request.dry_run:
-            self._rehearse(origin, waiting)
+            self._rehearse(origin, waiting, structure)
             return self._report
         options = WriteOptions(compression=self._request.compression)
         with CopySession(self._target, options, self._request.flush_seconds) as session:
@@ -83,7 +85,7 @@ class _Copy:
             carrier: Carrier = RelatedCarrier(origin, session) if related else UnrelatedCarrier(origin, session)
             try:
                 for backup in waiting:
-                    self._one(backup, carrier, session)
+                    self._one(backup, (structure, carrier), session)
             except EngineError:
                 # What is durable by now is found by the next copy; a session that failed says so again.
                 session.flush()
@@ -104,10 +106,11 @@ class _Copy:
         self._report.there += 1
         return False
 
-    def _rehearse(self, origin: Origin, waiting: Sequence[Backup]) -> None:
+    def _rehearse(self, origin: Origin, waiting: Sequence[Backup], structure: Structure) -> None:
         needs, index = Needs(origin), self._target.reader().index
         for backup in waiting:
             try:
+                structure.require_whole(backup.root)
                 needs.walk(backup.root)
             except _DAMAGED as error:
                 needs.take_back()
@@ -116,10 +119,12 @@ class _Copy:
             there = index if self._report.related else None
             self._take_note(backup, "", missing_of(origin, needs, there))
 
-    def _one(self, backup: Backup, carrier: Carrier, session: CopySession) -> None:
+    def _one(self, backup: Backup, way: tuple[Structure, Carrier], session: CopySession) -> None:
+        structure, carrier = way
         before = carrier.missing_bytes
         self._learn(backup, carrier)
         try:
+            structure.require_whole(backup.root)
             changes = carrier.carry(backup.root, self._roots[backup.manifest_id])
         except _DAMAGED as error:
             # If it was the target, its session is poisoned and says so here.

@@ -19,12 +19,13 @@ from repositories.engine.browse.dump import dump_archive
 from repositories.engine.browse.finding import Search
 from repositories.engine.browse.looking import entries_of
 from repositories.engine.check import CheckRequest, check
+from repositories.engine.copying import CopyRequest, copy_backups
 from repositories.engine.errors import EngineError
 from repositories.engine.manifest.backups import Backup, find_backup
-from repositories.engine.repository import Repository
+from repositories.engine.repository import CreateOptions, Repository, create_repository
 from repositories.engine.restore import Overwrite, RestoreRequest, restore
 from repositories.engine.storage.memory import MemoryStorage
-from tests.engine.repositories import PASSWORD
+from tests.engine.repositories import CHEAP, PASSWORD
 
 DAMAGED = 13
 _PROGRAM = Path(__file__).parents[3] / "docs" / "restore_without_syncova.py"
@@ -92,6 +93,26 @@ def _differing(repository: Repository, backup: Backup, place: Path) -> int:
     return 0
 
 
+def _copied(repository: Repository, backup: Backup, *, related: bool) -> int:
+    """Copy; what no reader would take must not become a backup in another place."""
+    keyring = repository.keyring if related else None
+    options = CreateOptions(password=PASSWORD, kdf=CHEAP, reserve_bytes=10, related_to=keyring)
+    target = create_repository(MemoryStorage(), options).repository
+    report = copy_backups(repository, target, CopyRequest((backup.manifest_id,)), Hooks())
+    assert len(target.backups()) == len(report.copied)
+    return report.exit_code
+
+
+def _copied_related(repository: Repository, backup: Backup, place: Path) -> int:
+    del place
+    return _copied(repository, backup, related=True)
+
+
+def _copied_unrelated(repository: Repository, backup: Backup, place: Path) -> int:
+    del place
+    return _copied(repository, backup, related=False)
+
+
 @cache
 def _program() -> ModuleType:
     spec = importlib.util.spec_from_file_location("restore_without_syncova", _PROGRAM)
@@ -123,5 +144,11 @@ WRITERS: dict[str, Reader] = {
     "restore over": _over,
     "without syncova": _without_syncova,
 }
-CONTENT: dict[str, Reader] = {"check": checked, "dump": _dumped, "dump in part": _dumped_in_part}
+CONTENT: dict[str, Reader] = {
+    "check": checked,
+    "dump": _dumped,
+    "dump in part": _dumped_in_part,
+    "copy, related": _copied_related,
+    "copy, unrelated": _copied_unrelated,
+}
 NAMES: dict[str, Reader] = {"ls": _listed, "find": _found, "diff": _differing}
