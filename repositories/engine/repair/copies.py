@@ -25,6 +25,7 @@ from repositories.engine.objects.pairs import get_bounded
 from repositories.engine.opening import OpenedRepository, unlock
 from repositories.engine.repair.report import RepairRequest, Steps
 from repositories.engine.repository import Repository
+from repositories.engine.sessions.half_done import is_half_done, read_leases
 
 _SETTLE_SECONDS = 2.0
 _CLEAR: Mapping[ObjectKind, Callable[[bytes], object]] = {
@@ -58,17 +59,24 @@ class CopyMender:
         odd = [pair for kind in sorted(WRITTEN_TWICE) for pair in self._odd_pairs(kind, beat)]
         if odd:
             self._settle(_SETTLE_SECONDS)
+        store = self._repository.store
+        leases = read_leases(store) if odd else {}
         for pair in odd:
             beat()
+            # What a session has left half done: if it lives, it may still be at it; if not, a prune completes it.
+            if is_half_done(store, pair.kind, pair.name, leases):
+                continue
             again = self._look(pair.kind, pair.name)
-            if again is not None and again.wrong and again.whole:
-                self._mend_pair(again, steps)
-            elif again is not None and again.wrong and pair.kind is not ObjectKind.INDEX:
-                steps.fail("copy", pair.name, "no copy of it is whole: bring it back from a copy of the repository")
-            elif again is not None and len(set(again.whole.values())) > 1:
-                steps.fail(
-                    "copy", pair.name, "its two copies are whole and differ: an older one was put back; look at both"
-                )
+            if again is not None:
+                self._mend_or_tell(again, steps)
+
+    def _mend_or_tell(self, pair: _Pair, steps: Steps) -> None:
+        if pair.wrong and pair.whole:
+            self._mend_pair(pair, steps)
+        elif pair.wrong and pair.kind is not ObjectKind.INDEX:
+            steps.fail("copy", pair.name, "no copy of it is whole: bring it back from a copy of the repository")
+        elif len(set(pair.whole.values())) > 1:
+            steps.fail("copy", pair.name, "its copies are whole and differ: one was put back from elsewhere")
 
     def _odd_pairs(self, kind: ObjectKind, beat: Beat) -> list[_Pair]:
         odd: list[_Pair] = []
