@@ -3,8 +3,6 @@
 Owns the result's shape. The engine's prune owns all the rest.
 """
 
-import contextlib
-import os
 from typing import Any
 
 from repositories.engine.backup.options import Hooks, LogLevel
@@ -21,15 +19,11 @@ from repositories.engine.prune import PackUse, PrunePlan, PruneReport, PruneRequ
 
 PACKS_LISTED = 1000
 _HELD_UP = 11
-_NICENESS = 15
 
 
 def prune_repository(request: Request, channel: Channel) -> dict[str, Any]:
     """Prune the repository; with the request's `dry_run` nothing is written but a lease."""
     order = request.prune or PruneOrder()
-    with contextlib.suppress(OSError):
-        # Nobody waits for a prune: what else runs here, backups above all, comes first.
-        os.nice(_NICENESS)
     repository = introduce(request, channel)
 
     def report(progress: Progress) -> None:

@@ -3,7 +3,9 @@
 The process edge: the only place of the engine that may catch everything.
 """
 
+import contextlib
 import importlib
+import os
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -28,12 +30,18 @@ OPERATIONS = {
     "list": ("read_operations", "tell_backups"),
 }
 
+GIVING_WAY = frozenset({"prune"})
+"""Nobody waits for these: backups above all come first."""
+_LAST = 19
+
 
 def run(request: Request, channel: Channel) -> int:
     """Carry out `request` and send the last event; return the process's exit code."""
     try:
         if request.v != requests.VERSION:
             raise _unknown_version(request.v)
+        if request.operation in GIVING_WAY:
+            _give_way()
         opening.begin(request.repository)
         result = _operation(request.operation)(request, channel)
         opening.note_states()
@@ -46,6 +54,12 @@ def run(request: Request, channel: Channel) -> int:
         return 1
     channel.send(Finished(result=result))
     return 0
+
+
+def _give_way() -> None:
+    """Let whatever else this machine does come first; threads that are started from now on do, too."""
+    with contextlib.suppress(OSError):
+        os.nice(_LAST)
 
 
 def _operation(name: str) -> Callable[[Request, Channel], dict[str, Any]]:

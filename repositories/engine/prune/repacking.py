@@ -43,7 +43,8 @@ _ROOM_LEFT = 64 * MIB
 class RepackOrder:
     """What to repack: packs, and for each place of the index whether it was chosen. `out_of_time` ends it early.
 
-    `fields` are fence, session id and time of the segments that list what was written.
+    `give_way` is called after each pack, with the seconds that it took; it may wait. `fields` are fence, session id and
+    time of the segments that list what was written.
     """
 
     packs: Sequence[PackUse]
@@ -51,6 +52,8 @@ class RepackOrder:
     fields: tuple[int, bytes, int]
     pack_target: int
     out_of_time: Callable[[], bool]
+    give_way: Callable[[float], None]
+    monotonic: Callable[[], float]
 
 
 class Repacker:
@@ -101,10 +104,12 @@ class Repacker:
                 self.stopped = "there is no room for more new packs"
                 return
             self._beat()
+            begun = self._order.monotonic()
             number = self._index.number_of(pack.pack_id)
             if number is not None and self._copy(number):
                 self._through.append(pack.pack_id)
             self._list_new(everything=False)
+            self._order.give_way(self._order.monotonic() - begun)
 
     def _finish(self) -> None:
         for pack_class, gatherer in self._gatherers.items():

@@ -28,6 +28,7 @@ from repositories.engine.sessions.leases import Lease
 from repositories.engine.sessions.views import read_marks
 
 _SECONDS_BETWEEN = 0.2
+_LONGEST_PAUSE = 10.0
 
 
 class _Pulse:
@@ -94,7 +95,7 @@ def _prune(repository: Repository, request: PruneRequest, hooks: Hooks, watch: t
     try:
         planned = _Planned(store, request, (others, hooks, pulse))
         work = _Work(store, planned, (lease, others, hooks, pulse), until)
-        work.repack(request, storage)
+        work.repack(request, storage, sleep)
         work.delete(sleep)
         work.clear_leases()
         return work.report
@@ -151,7 +152,7 @@ class _Work:
         self._seen = planned.seen
         self._dead = frozenset(pack.pack_id for pack in self.report.plan.delete)
 
-    def repack(self, request: PruneRequest, storage: ReservedStorage) -> None:
+    def repack(self, request: PruneRequest, storage: ReservedStorage, sleep: Sleep) -> None:
         """Repack what was planned, if there is room, and find out anew what is dead then."""
         plan = self.report.plan
         if not plan.repack:
@@ -161,7 +162,15 @@ class _Work:
             return
         self._pulse.enter("repacking")
         fields = (read_marks(self._store).highest, self._lease.session_id, self._hooks.clock.now_ns())
-        order = RepackOrder(plan.repack, self._planned.choice.kept, fields, request.pack_target, self._is_late)
+        order = RepackOrder(
+            packs=plan.repack,
+            kept=self._planned.choice.kept,
+            fields=fields,
+            pack_target=request.pack_target,
+            out_of_time=self._is_late,
+            give_way=lambda seconds: self._give_way(seconds, sleep),
+            monotonic=self._hooks.clock.monotonic,
+        )
         repacker = Repacker(self._store, self._planned.survey.index, order, self._pulse)
         try:
             repacker.run()
@@ -213,6 +222,15 @@ class _Work:
     def clear_leases(self) -> None:
         """Remove the leases of sessions that are known to be dead."""
         remove_dead(self._store, self._others)
+
+    def _give_way(self, seconds: float, sleep: Sleep) -> None:
+        """While a backup runs, work a third of the time: both wait for the same medium."""
+        if not self._others.living((SessionPurpose.WRITE,)):
+            return
+        ends = self._hooks.clock.monotonic() + min(2 * seconds, _LONGEST_PAUSE)
+        while (left := ends - self._hooks.clock.monotonic()) > 0:
+            self._pulse()
+            sleep(min(left, _SECONDS_BETWEEN))
 
     def _is_late(self) -> bool:
         return self._until is not None and self._hooks.clock.monotonic() >= self._until
