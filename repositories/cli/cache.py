@@ -3,7 +3,7 @@
 import contextlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 from typer import Argument, Option
@@ -15,7 +15,9 @@ from repositories.console.options import OutputOptions
 from repositories.console.repository_access import seen_directory
 from repositories.console.terminal import Terminal, terminal_of
 from repositories.engine.display import show_bytes, show_count, show_path, show_text, show_time, time_field
-from repositories.engine.rollback import HighWater
+
+if TYPE_CHECKING:
+    from repositories.engine.rollback import HighWater
 
 NAME = "cache"
 HELP = (
@@ -44,7 +46,7 @@ class _Memory:
     path: Path
     size: int
     written_ns: int
-    state: HighWater | None
+    state: "HighWater | None"
 
     @property
     def repository_id(self) -> str:
@@ -76,7 +78,10 @@ def _memories(directory: Path | None) -> list[_Memory]:
     return found
 
 
-def _state(path: Path) -> HighWater | None:
+def _state(path: Path) -> "HighWater | None":
+    # Heavy; help and a wrong option should not wait for it.
+    from repositories.engine.rollback import HighWater
+
     try:
         return msgspec.json.decode(path.read_bytes(), type=HighWater)
     except (OSError, msgspec.DecodeError):
