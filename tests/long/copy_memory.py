@@ -37,6 +37,10 @@ def make_origin(path: str, chunks: int) -> None:
     repository = create_repository(LocalStorage(path), options).repository
     with repository.begin_write() as session:
         writer = EntryWriter(session)
+        writer.open_directory(b"")
+        for first in range(0, chunks, PER_DIRECTORY):
+            name = b"%07d" % (first // PER_DIRECTORY)
+            writer.add(name, encode(Entry(EntryType.DIRECTORY, name, 0o40755, 0, 0, 0, 1, 1, 1)))
         for first in range(0, chunks, PER_DIRECTORY):
             writer.open_directory(b"%07d" % (first // PER_DIRECTORY))
             contents = [b"content of file %09d" % number for number in range(first, first + PER_DIRECTORY)]
@@ -68,6 +72,8 @@ def measure(origin: str, target: str, *, related: bool) -> None:
         begun = time.monotonic()
         report = copy_backups(source, made, CopyRequest(), Hooks())
         seconds, peak = time.monotonic() - begun, peak_of_this_process() / 1e6
+        if report.exit_code:
+            raise SystemExit(report.failed[0].reason)
         done = f"{report.new_chunks:,} chunks, {report.resealed_blocks:,} blocks as they are"
         tell(f"{'related' if related else 'unrelated'}, {what}: {done}, in {seconds:.0f} s; peak {peak:.0f} MB")
 
