@@ -56,7 +56,11 @@ COMMANDS = (
     Command("manage", "base", (MANAGE,), "...", "Django's management commands"),
     Command("shell", "base", (MANAGE, "shell"), "...", "a Python shell with the product loaded"),
     Command(
-        "test", "dev", _module("pytest"), "[pytest arguments]", "run the tests; `test tests/engine` starts no server"
+        "test",
+        "dev",
+        _module("tests.suite"),
+        "[pytest arguments]",
+        "run the tests; `test tests/engine` starts no server",
     ),
     Command("lint", "dev", _module("tests.lint"), "[--fix]", "check style, types, imports and migrations"),
     Command("bench", "dev", _module("tests.benchmarks"), "[NAME]", "measure"),

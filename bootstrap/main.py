@@ -103,7 +103,7 @@ def _become(command: commands.Command, arguments: List[str], source: Source) -> 
         if command.layer == "dev":
             variables = sandbox.enter(CLONE, variables)
         if command.name == "test":
-            program.append("--basetemp={}".format(sandbox.session_directory(CLONE)))
+            program.append(sandbox.session_directory(CLONE))
         os.execve(python, [python, *program, *arguments], variables)
     except OSError as error:
         raise BootstrapError("cannot start {}: {} ({})".format(command.name, error.strerror, error.filename)) from error

@@ -45,7 +45,7 @@ def session_directory(clone: str) -> str:
     """
     place = _temporary_place(clone)
     for name in os.listdir(place):
-        owner = re.match(r"^t(\d+)$", name)
+        owner = re.match(r"^t(\d+)b?$", name)
         if owner and not _lives(int(owner.group(1))):
             shutil.rmtree(os.path.join(place, name), ignore_errors=True)
     return os.path.join(place, "t{}".format(os.getpid()))
