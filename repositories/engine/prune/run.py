@@ -6,6 +6,7 @@ moment it leaves a repository that backups, restores and the next prune go on wi
 
 import dataclasses
 import time
+from collections.abc import Iterator
 
 from repositories.engine.backup.options import Hooks
 from repositories.engine.display import show_count
@@ -23,6 +24,7 @@ from repositories.engine.prune.report import PruneReport, PruneRequest
 from repositories.engine.prune.reserve import ReservedStorage, put_back
 from repositories.engine.prune.survey import Seen, Survey
 from repositories.engine.repository import Repository
+from repositories.engine.retention.deleted import NotesReader
 from repositories.engine.retention.writing import affirm_deletions
 from repositories.engine.sessions.leases import Lease
 from repositories.engine.sessions.views import read_marks
@@ -125,12 +127,15 @@ class _Planned:
         report.deleted_backups = self.seen.kept.deleted
         report.unindexed = self.survey.liveness.unindexed
         self.report = report
-        if report.unindexed:
-            hooks.log(
-                "warning",
-                f"{show_count(report.unindexed, 'chunk')} of backups in no index: packs that no index names are kept; "
-                "run check, then repair",
-            )
+        for line in self._warnings(store):
+            hooks.log("warning", line)
+
+    def _warnings(self, store: ObjectStore) -> Iterator[str]:
+        if unindexed := self.report.unindexed:
+            chunks = show_count(unindexed, "chunk")
+            yield f"{chunks} of backups in no index: packs that no index names are kept; run check, then repair"
+        for name in NotesReader(store).read().damaged[:1]:
+            yield f"{name} cannot be read and may be a hold: no deleted backup is removed; run check"
 
 
 class _Work:

@@ -11,7 +11,7 @@ from repositories.engine.format.kinds import ObjectKind
 from repositories.engine.packs.directory import PackClass
 from repositories.engine.repository import Repository
 from repositories.engine.storage.memory import MemoryStorage
-from tests.engine.prune.builders import back_up, checked, files, forget, packs, reopened, require_backup, run
+from tests.engine.prune.builders import back_up, checked, files, forget, hold, packs, reopened, require_backup, run
 from tests.engine.repositories import make_repository
 
 
@@ -83,6 +83,24 @@ def test_a_lost_backup_that_was_deleted_stops_nothing(
     assert run(storage).finished
     assert checked(storage).backups == 1
     require_backup(reopened(storage), second, files(20, 21), tmp_path / "second")
+
+
+def test_an_annotation_that_may_be_a_hold_keeps_all_deleted_backups(
+    repository: Repository, storage: MemoryStorage, tmp_path: Path
+) -> None:
+    first = back_up(repository, tmp_path / "tree", files(*range(8)))
+    back_up(repository, tmp_path / "tree", files(20, 21))
+    forget(repository, first)
+    annotation = hold(repository, first)
+    name = f"annotations/{annotation.hex()}"
+    whole = storage.objects[name]
+    flip(storage, name)
+    told: list[str] = []
+    report = run(storage, Hooks(log=lambda level, message: told.append(message)))
+    assert (report.removed_backups, len(told)) == (0, 1)
+    assert f"{name} cannot be read and may be a hold" in told[0]
+    storage.objects[name] = whole
+    require_backup(reopened(storage), first, files(*range(8)), tmp_path / "first")
 
 
 @pytest.mark.parametrize("kind", ["manifests", "index", "annotations", "tombstones", "damage", "marks", "sweeps"])
