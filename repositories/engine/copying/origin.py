@@ -9,14 +9,12 @@ from repositories.engine.backup.options import Hooks
 from repositories.engine.copying.chunks import ChunksByOrdinal
 from repositories.engine.errors import OperationCancelledError
 from repositories.engine.ids import ChunkKind
-from repositories.engine.index.catalogue import Catalogue, packs_of
+from repositories.engine.overview.places import places_of
 from repositories.engine.packs.blocks import DecodedBlock
 from repositories.engine.packs.reader import BlockPlace, PackReader
 from repositories.engine.packs.whole_blocks import WholeBlock
 from repositories.engine.progress import Progress
-from repositories.engine.prune.compact import CompactIndex
 from repositories.engine.repository import Repository
-from repositories.engine.sessions.views import read_newest_sweep
 
 _SECONDS_BETWEEN = 0.2
 
@@ -74,11 +72,7 @@ class Origin:
     def __init__(self, repository: Repository, pulse: Pulse) -> None:
         self.repository = repository
         self.pulse = pulse
-        self.index = CompactIndex()
-        # A catalogue of its own, so that the records of a large repository are let go of once they are in the index.
-        live = Catalogue(repository.store).live(read_newest_sweep(repository.store).accepts_segment)
-        for pack in packs_of(live):
-            self.index.add(pack)
+        self.index = places_of(repository)
         self._packs = _MeteredPacks(repository, pulse)
         self._chunks = ChunksByOrdinal(self.index, self._packs, repository.keyring)
 

@@ -8,15 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from repositories.engine.errors import IntegrityError, ObjectMissingError
-from repositories.engine.index.catalogue import Catalogue, packs_of
 from repositories.engine.manifest.backups import Backup, list_backups
 from repositories.engine.overview.ownership import NOBODY, SHARED, Ownership
+from repositories.engine.overview.places import places_of
 from repositories.engine.packs.reader import PackReader
 from repositories.engine.prune.compact import CompactIndex
 from repositories.engine.prune.pages import PageReader
 from repositories.engine.prune.report import Beat
 from repositories.engine.repository import Repository
-from repositories.engine.sessions.views import read_newest_sweep
 
 
 @dataclass(slots=True)
@@ -68,10 +67,7 @@ def gather(repository: Repository, chosen: Sequence[Backup], beat: Beat) -> Stat
     """
     with repository.begin_read():
         backups = list_backups(repository)
-        index = CompactIndex()
-        # A catalogue of its own, so that its records are let go of once they are in the index.
-        for pack in packs_of(Catalogue(repository.store).live(read_newest_sweep(repository.store).accepts_segment)):
-            index.add(pack)
+        index = places_of(repository)
         reader = PageReader(index, PackReader(repository.store), repository.keyring)
         ownership = Ownership(index, reader, beat)
         found, uses = _walk(backups, frozenset(each.manifest_id for each in chosen), ownership)

@@ -76,6 +76,24 @@ def test_damage_that_two_backups_share_leaves_out_both(whole: MemoryStorage, rel
     assert [each.backup.source_name for each in report.copied] == ["two"]
 
 
+@pytest.mark.parametrize("how", ["flipped", "gone"])
+@RELATION
+def test_without_an_index(whole: MemoryStorage, related: bool, how: str) -> None:
+    """The packs' own directories will do; only that the index is damaged is said."""
+    origin, target = clone(whole), make_target(whole, related=related)
+    for name in [name for name in origin.objects if "index/" in name]:
+        if how == "gone":
+            del origin.objects[name]
+        else:
+            flip(origin, name)
+    repository, said = opened(origin), list[str]()
+    repository.warn = said.append
+    report = copy(repository, opened(target, OTHER_PASSWORD))
+    assert (report.exit_code, len(report.copied)) == (0, 3)
+    assert any("run syncova-repo repair" in line for line in said)
+    assert all_contents(opened(target, OTHER_PASSWORD)) == all_contents(opened(whole))
+
+
 def test_a_lost_manifest_is_named(whole: MemoryStorage) -> None:
     origin, target = clone(whole), make_target(whole, related=True)
     name = list_backups(opened(whole))[0].manifest_id
