@@ -115,10 +115,12 @@ class Announcement:
 
     def end(self) -> None:
         """Remove announcement and lease; a medium that refuses is left alone."""
-        if not self._left:
-            with contextlib.suppress(RepositoryError):
-                self._keys.store.remove(ObjectKind.KEY_CHANGE, self.id)
-        self._lease.end()
+        try:
+            if not self._left:
+                with contextlib.suppress(RepositoryError):
+                    self._keys.store.remove(ObjectKind.KEY_CHANGE, self.id)
+        finally:
+            self._lease.end()
 
 
 @contextlib.contextmanager
