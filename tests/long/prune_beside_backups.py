@@ -19,7 +19,7 @@ from repositories.engine.repository import Repository, open_repository
 from repositories.engine.storage.local import LocalStorage
 from tests.engine.repositories import PASSWORD, back_up_tree, make_repository
 
-TURNS = 6
+TURNS = 5
 FILE = 2_000_000
 START_SECONDS = 1.5
 

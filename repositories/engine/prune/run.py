@@ -229,10 +229,10 @@ class _Work:
         remove_dead(self._store, self._others)
 
     def _give_way(self, seconds: float, sleep: Sleep) -> None:
-        """While a backup runs, work a third of the time: both wait for the same medium."""
+        """While a backup runs, work a fifth of the time: both wait for the same medium."""
         if not self._others.living((SessionPurpose.WRITE,)):
             return
-        ends = self._hooks.clock.monotonic() + min(2 * seconds, _LONGEST_PAUSE)
+        ends = self._hooks.clock.monotonic() + min(4 * seconds, _LONGEST_PAUSE)
         while (left := ends - self._hooks.clock.monotonic()) > 0:
             self._pulse()
             sleep(min(left, _SECONDS_BETWEEN))
