@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
-_STAT_START_FIELD = 19  # counted after the closing parenthesis of the command name
+# Counted after the closing parenthesis of the command name.
+_STAT_STATE_FIELD, _STAT_THREADS_FIELD, _STAT_START_FIELD = 0, 17, 19
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +32,23 @@ def this_process() -> Holder:
 
 
 def process_start(pid: int) -> int | None:
-    """Return a process's start in clock ticks since boot, or None if there is no such process or no /proc."""
+    """Return a process's start in clock ticks since boot, or None if there is no such process or no /proc.
+
+    One that has ended and was not waited for is none: in many containers nobody ever does.
+    """
     try:
         text = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:
         return None
     fields = text.rpartition(b")")[2].split()
-    return int(fields[_STAT_START_FIELD]) if len(fields) > _STAT_START_FIELD else None
+    if len(fields) <= _STAT_START_FIELD or _has_ended(fields):
+        return None
+    return int(fields[_STAT_START_FIELD])
+
+
+def _has_ended(fields: list[bytes]) -> bool:
+    """Tell whether no thread is left; the first one may end before others that still write."""
+    return fields[_STAT_STATE_FIELD] in (b"Z", b"X") and int(fields[_STAT_THREADS_FIELD]) <= 1
 
 
 def is_surely_dead(holder: Holder, observer: Holder) -> bool:
@@ -57,6 +68,8 @@ def _boot_id() -> bytes:
 
 def _pid_namespace() -> int:
     try:
-        return os.stat("/proc/self/ns/pid").st_ino
+        # Without a /proc of its own namespace a container would see other processes under its numbers.
+        own = os.readlink("/proc/self") == str(os.getpid())
+        return os.stat("/proc/self/ns/pid").st_ino if own else 0
     except OSError:
         return 0

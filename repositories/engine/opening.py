@@ -6,6 +6,7 @@ Owns the way from a secret to an opened store. Everything on the medium is hosti
 import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 import blake3
 
@@ -85,7 +86,7 @@ def unlock(storage: Storage, secret: bytes, randomness: Randomness) -> OpenedRep
 
 
 def _unlock_config(storage: Storage, name: str, secret: bytes, randomness: Randomness) -> OpenedRepository:
-    config_bytes, config = read_either(storage, ObjectKind.CONFIG, name, lambda data: (data, parse_config(data)))
+    config_bytes, config = read_either(storage, ObjectKind.CONFIG, name, partial(_parse_config_of, name))
     unknown_write_features(config.read_features, config.write_features)
     generation = newest_keyring(storage)
     if not generation:
@@ -111,17 +112,31 @@ def list_slots(storage: Storage, repository_id: bytes, generation: int) -> tuple
         if not name.startswith(prefix):
             continue
         try:
-            slot = read_either(storage, ObjectKind.SLOT, name, parse_slot)
+            slot = read_either(storage, ObjectKind.SLOT, name, partial(_parse_slot_of, name, generation))
         except _DAMAGED:
             damaged += 1
             continue
-        facts = slot.facts
-        named_so = object_id_of(name) == facts.slot_id and facts.generation == generation
-        if named_so and facts.repository_id == repository_id:
+        if slot.facts.repository_id == repository_id:
             slots.append(slot)
     if len(slots) > MAX_SLOTS:
         raise IntegrityError(f"the repository has {len(slots)} key slots", hint=f"at most {MAX_SLOTS} are allowed")
     return slots, damaged
+
+
+def _parse_slot_of(name: str, generation: int, data: bytes) -> Slot:
+    """Parse the slot of this name; another one in its place is damage, so that the second copy is read."""
+    slot = parse_slot(data)
+    if object_id_of(name) != slot.facts.slot_id or slot.facts.generation != generation:
+        raise IntegrityError(f"{name} holds another slot", hint="run check")
+    return slot
+
+
+def _parse_config_of(name: str, data: bytes) -> tuple[bytes, Config]:
+    """Parse the config of this name; another repository's in its place is damage, so that the second copy is read."""
+    config = parse_config(data)
+    if object_id_of(name) != config.repository_id:
+        raise IntegrityError(f"{name} is the config of another repository", hint="run check")
+    return data, config
 
 
 def _open_keys(

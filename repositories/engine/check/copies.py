@@ -75,6 +75,8 @@ def _wrong_copies(repository: Repository, kind: ObjectKind, name: str) -> list[t
     """Return (name of a copy, what is wrong with it)."""
     wrong: list[tuple[str, str]] = []
     seen: set[bytes] = set()
+    if kind is ObjectKind.INVENTORY and object_id_of(name) != repository.keyring.record.inventory_id:
+        return []  # of an earlier generation, or of one that never came to be: it means nothing
     for copy in names_of(kind, name):
         try:
             data = get_bounded(repository.storage, kind, copy)

@@ -4,7 +4,12 @@ Owns the lease only. A medium that cannot be written to is read without one: nob
 """
 
 from repositories.engine.clock import Clock
-from repositories.engine.errors import StorageFullError, StorageReadOnlyError
+from repositories.engine.errors import (
+    IntegrityError,
+    StorageFullError,
+    StorageReadOnlyError,
+    UnsupportedFormatError,
+)
 from repositories.engine.format.collection import SessionPurpose
 from repositories.engine.objects.store import ObjectStore
 from repositories.engine.sessions.leases import Lease
@@ -20,9 +25,13 @@ class ReadSession:
         try:
             self._lease = Lease(store, SessionPurpose.READ, clock.now_ns())
         except (StorageReadOnlyError, StorageFullError):
-            self.fence = read_marks(store).highest
+            self.fence = 0
             return
-        self.fence = read_marks(store).highest
+        try:
+            self.fence = read_marks(store).highest
+        except (IntegrityError, UnsupportedFormatError):
+            # A damaged mark must not keep anybody from reading: with the fence 0 every prune waits for this session.
+            self.fence = 0
         self._lease.hold_fence(self.fence)
 
     def __enter__(self) -> "ReadSession":

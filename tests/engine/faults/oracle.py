@@ -62,7 +62,7 @@ class Oracle:
         """A check finds nothing, and every backup restores bit for bit."""
         repository = self.opened()
         report = check(repository, CheckRequest(read_data=True, remember=False), Hooks())
-        assert (report.exit_code, report.problems) == (0, [])
+        assert (report.exit_code, report.problems) == (0, []), report.problems
         backups = {backup.id: backup for backup in list_backups(repository)}
         assert backups.keys() == self.kept.keys()
         for backup_id, wanted in self.kept.items():

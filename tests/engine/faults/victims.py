@@ -3,6 +3,7 @@
 Owns starting, killing and waiting until nothing of them lives. Knows nothing of what they do.
 """
 
+import ctypes
 import os
 import random
 import signal
@@ -16,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[3]
 _PATIENCE = 120.0
 _LOOK_SECONDS = 0.002
 _FIRST_SPAN = 0.15
+_PR_SET_CHILD_SUBREAPER = 36
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +92,15 @@ def _kill(process: "subprocess.Popen[bytes]", whom: str) -> bool:
     """Kill; return whether there was anything to kill. Returns when no process of it lives any more."""
     if process.poll() is not None:
         return False
+    adopt_orphans()
+    strangers = set(_children(os.getpid()))
     children = _children(process.pid)
     victims = {"program": [process.pid], "child": children[:1], "both": [process.pid, *children[:1]]}[whom]
     for pid in victims or [process.pid]:
         _send_kill(pid)
     process.wait(_PATIENCE)
     deadline = time.monotonic() + _PATIENCE
-    while any(_lives(pid) for pid in children):
+    while any(_lives(pid) for pid in {*children, *_children(os.getpid())} - strangers):
         assert time.monotonic() < deadline, "an engine child outlived its parent"
         time.sleep(_LOOK_SECONDS)
     return True
@@ -107,6 +111,11 @@ def _send_kill(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:
         return
+
+
+def adopt_orphans() -> None:
+    """Become the parent of what a victim leaves behind: a child that was just being started may live a little on."""
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def _children(pid: int) -> list[int]:
