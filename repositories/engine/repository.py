@@ -17,7 +17,7 @@ from repositories.engine.format.config import Config
 from repositories.engine.format.kinds import ObjectKind, object_name
 from repositories.engine.format.records import decode
 from repositories.engine.ids import Randomness, system_randomness
-from repositories.engine.index.catalogue import Catalogue, build_index
+from repositories.engine.index.catalogue import Catalogue, build_index, packs_of
 from repositories.engine.index.lookup import Location
 from repositories.engine.index.recovery import IndexRecovery
 from repositories.engine.keys.keyring import Keyring
@@ -89,6 +89,9 @@ class WriteSession(StoreWriteSession):
         super().__init__(repository.store, repository.catalogue, repository.clock, options)
         self.repository = repository
         self._recovery.tell = repository.warn
+        self._recovery.newer = lambda: packs_of(
+            repository.catalogue.live(read_newest_sweep(repository.store).accepts_segment)
+        )
         try:
             if repository.catalogue.lost() and self._recovery.run():
                 self._recovery.note_need()

@@ -5,7 +5,7 @@ and only when something was looked for in vain.
 """
 
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -32,13 +32,16 @@ class Unnamed:
     without: tuple[bytes, ...] = ()
 
 
-def read_unnamed(store: ObjectStore, packs: PackReader, named: Collection[bytes]) -> Unnamed:
-    """Read the directories of all packs on the medium that are not `named`. Raises errors of the medium."""
-    names = store.storage.list(DIRECTORIES[ObjectKind.PACK] + "/")
+def read_unnamed(store: ObjectStore, packs: PackReader, named: Callable[[], Collection[bytes]]) -> Unnamed:
+    """Read the directories of all packs on the medium that are not `named`. Raises errors of the medium.
+
+    `named` is asked after the packs were listed: what is put meanwhile is never taken for lost.
+    """
+    names = list(store.storage.list(DIRECTORIES[ObjectKind.PACK] + "/"))
     found: list[PackRecord] = []
     without: list[bytes] = []
     with ThreadPoolExecutor(_READERS, "syncova-directories") as pool:
-        for pack_id, record in pool.map(lambda each: (each[0], _record(packs, *each)), _others(names, named)):
+        for pack_id, record in pool.map(lambda each: (each[0], _record(packs, *each)), _others(names, named())):
             if record is not None:
                 found.append(record)
             else:
@@ -54,7 +57,7 @@ def is_current(store: ObjectStore, pack: PackRecord) -> bool:
     return parse_object_header(pack.header).epoch == store.keyring.current_epoch
 
 
-def _others(names: Iterator[StoredObject], named: Collection[bytes]) -> list[tuple[bytes, int]]:
+def _others(names: Iterable[StoredObject], named: Collection[bytes]) -> list[tuple[bytes, int]]:
     listed = [(object_id_of(stored.name), stored.size) for stored in names]
     return [(pack_id, size) for pack_id, size in listed if pack_id is not None and pack_id not in named]
 
@@ -75,7 +78,8 @@ def _unheard(_: str) -> None:
 class IndexRecovery:
     """Completes one index when it is asked to. Threads: `run` may be called by any; all wait for the first one.
 
-    `takes` says which packs count. `tell` gets one line for people when what was found here was needed.
+    `takes` says which packs count. `tell` gets one line for people when what was found here was needed. `newer` yields
+    the packs that segments name now: those put since the index was built are not lost, and stay unknown to it.
     """
 
     store: ObjectStore
@@ -83,6 +87,7 @@ class IndexRecovery:
     index: ChunkIndex
     takes: TakesPack
     tell: Tell = _unheard
+    newer: Callable[[], Iterable[PackRecord]] = tuple
     found: tuple[PackRecord, ...] = ()
     needed: bool = False
     _done: bool = False
@@ -92,11 +97,14 @@ class IndexRecovery:
         """Add the packs that no index names, the first time; return whether there are any that count."""
         with self._lock:
             if not self._done:
-                unnamed = read_unnamed(self.store, self.packs, self.index.packs())
+                unnamed = read_unnamed(self.store, self.packs, self._named)
                 self.found = tuple(pack for pack in unnamed.packs if self.takes(pack))
                 self.index.add(self.found)
                 self._done = True
         return bool(self.found)
+
+    def _named(self) -> Collection[bytes]:
+        return self.index.packs().keys() | {pack.pack_id for pack in self.newer()}
 
     def among(self, packs: frozenset[bytes]) -> tuple[PackRecord, ...]:
         """Return those of `packs` that were found here."""

@@ -104,7 +104,7 @@ class PackMender:
         These count without an index no more; their chunks are sealed anew, of which only ids that count are ever asked.
         """
         repository = self._repository
-        unnamed = read_unnamed(repository.store, repository.pack_reader, self._reader.index.packs())
+        unnamed = read_unnamed(repository.store, repository.pack_reader, self._reader.index.packs)
         for pack_id in unnamed.without:
             told = "no index names it, and its directory cannot be read; its blocks are stored anew"
             if self._salvage_parts(pack_id, told):

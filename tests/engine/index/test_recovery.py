@@ -136,7 +136,7 @@ def test_marked_packs_are_not_taken_in_again(storage: MemoryStorage, tmp_path: P
 def test_only_packs_of_the_current_epoch_are_taken_in(storage: MemoryStorage) -> None:
     """Who knows a retired password must not be able to put packs into a repository that has lost its index."""
     repository = open_repository(storage, PASSWORD)
-    found = read_unnamed(repository.store, repository.pack_reader, ())
+    found = read_unnamed(repository.store, repository.pack_reader, tuple)
     assert len(found.packs) >= 4
     assert all(is_current(repository.store, pack) for pack in found.packs)
     record = repository.keyring.record
@@ -150,7 +150,7 @@ def test_only_packs_of_the_current_epoch_are_taken_in(storage: MemoryStorage) ->
 def test_directories_agree_with_the_index(storage: MemoryStorage) -> None:
     repository = open_repository(storage, PASSWORD)
     named = repository.reader().index.packs()
-    found = read_unnamed(repository.store, repository.pack_reader, ())
+    found = read_unnamed(repository.store, repository.pack_reader, tuple)
     assert found.without == ()
     assert {pack.pack_id: pack for pack in found.packs} == {
         pack_id: type(pack)(pack_id, pack.length, HASH_UNKNOWN, pack.pack_class, pack.header, pack.blocks)
