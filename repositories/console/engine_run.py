@@ -132,4 +132,17 @@ def _tell_what_is_done(interrupted: Interrupted, request: Request, outcome: Outc
         through = "looked at, nothing was written" if request.dry_run else "backed up, and nothing half"
         interrupted.done = f"{done:,} of {show_count(len(request.sources), 'source')} {through}"
         if not request.dry_run:
-            interrupted.hint = "run the command again: it goes on from what was read"
+            interrupted.hint = _how_to_go_on({source.type for source in request.sources})
+
+
+def _how_to_go_on(types: set[str]) -> str:
+    """Return what running a backup again does: only trees have checkpoints."""
+    if types == {"filesystem"}:
+        return "run the command again: it goes on from what was read"
+    if types == {"stdin"}:
+        anew = "what it backs up is printed and read anew"
+    elif types == {"device"}:
+        anew = "a device is read from its beginning"
+    else:
+        anew = "trees go on from what was read, devices are read from their beginning"
+    return f"run the command again: {anew}; what was stored is not stored twice"

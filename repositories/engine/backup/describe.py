@@ -24,7 +24,13 @@ from repositories.engine.backup.session import BackupSession
 from repositories.engine.backup.standing import Held
 from repositories.engine.display import show_bytes
 from repositories.engine.manifest.entries import FLAG_LACKING, Entry, EntryType, Xattr, encode, entry_type
-from repositories.engine.manifest.problems import ProblemKind, classify
+from repositories.engine.manifest.problems import (
+    REGULAR_FILE,
+    SYMBOLIC_LINK,
+    ProblemKind,
+    classify,
+    reason_of,
+)
 from repositories.engine.metadata.extended import object_in, read_xattrs
 from repositories.engine.source.files import unchanged_since
 from repositories.engine.source.walker import Directory
@@ -104,7 +110,9 @@ class Describer:
                 directory, name, status, Other(kind, status, self._clock.now_ns(), None, None, group, flags=place)
             )
         except OSError as error:
-            self._problems.report(classify(error), directory.join(name), error.strerror or str(error))
+            # Nothing else is opened or read here.
+            was = SYMBOLIC_LINK if kind is EntryType.LINK else REGULAR_FILE
+            self._problems.report(classify(error), directory.join(name), reason_of(error, was))
             return None
 
     def top(self, descriptor: int, status: os.stat_result) -> Entry:

@@ -22,7 +22,15 @@ from repositories.engine.backup.walk_rules import walk_rules
 from repositories.engine.ids import ChunkKind
 from repositories.engine.manifest.backups import Backup
 from repositories.engine.manifest.entries import EntryType, entry_type
-from repositories.engine.manifest.problems import Problem, ProblemCount, ProblemKind, Severity, classify
+from repositories.engine.manifest.problems import (
+    REGULAR_FILE,
+    Problem,
+    ProblemCount,
+    ProblemKind,
+    Severity,
+    classify,
+    reason_of,
+)
 from repositories.engine.manifest.root import MAX_HEADS
 from repositories.engine.repository import ChunkReader, Repository
 from repositories.engine.source.files import may_have_holes, open_regular, segments
@@ -199,7 +207,7 @@ class _Rehearsal:
             try:
                 forecast.bytes_to_read += self._to_read(directory, name, status)
             except OSError as error:
-                self._problems.report(classify(error), directory.join(name), error.strerror or str(error))
+                self._problems.report(classify(error), directory.join(name), reason_of(error, REGULAR_FILE))
                 return False
         self._pulse.files += 1
         if group is None or self._links.meet(status):

@@ -13,6 +13,7 @@ from repositories.engine.progress import Progress
 from repositories.engine.throttle import Throttle
 
 CHECKPOINT_SECONDS = 600.0
+FIRST_CHECKPOINT_SECONDS = 30.0
 LogLevel = Literal["info", "warning"]
 
 
@@ -42,8 +43,9 @@ class BackupOptions:
     """About one backup. `parent` names a backup to compare with (else the newest of the source).
 
     `strict` raises warnings to skipped. `accept_new_root` allows a source that is suddenly empty,
-    against its last backup or while it is read; one that vanishes is never allowed. `checkpoint_seconds` lie between
-    two checkpoints.
+    against its last backup or while it is read; one that vanishes is never allowed. The first checkpoint is put after
+    `first_checkpoint_seconds`, each further one when the backup has taken twice as long as at the last, but at most
+    `checkpoint_seconds` after it.
     """
 
     backup_id: str
@@ -57,6 +59,7 @@ class BackupOptions:
     trigger: str = "external"
     run_fence: int | None = None
     checkpoint_seconds: float = CHECKPOINT_SECONDS
+    first_checkpoint_seconds: float = FIRST_CHECKPOINT_SECONDS
 
 
 def _ignore(progress: Progress) -> None:

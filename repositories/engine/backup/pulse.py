@@ -17,11 +17,13 @@ _LARGE_READ = 65536
 class Pulse:
     """Counts what happens and lets the hooks know several times a second.
 
-    `read_before` are the bytes that had been read when the object began that is being described.
+    `read_before` are the bytes that had been read when the object began that is being described. `again` tells
+    what running a cancelled backup again does.
     """
 
-    def __init__(self, hooks: Hooks) -> None:
+    def __init__(self, hooks: Hooks, again: str = "run it again to go on") -> None:
         self._hooks = hooks
+        self._again = again
         self._bucket = hooks.read_bucket
         self._next = 0.0
         self._left = 0
@@ -61,9 +63,7 @@ class Pulse:
     def check_cancelled(self) -> None:
         """Raise OperationCancelledError when the caller wants to stop."""
         if self._hooks.cancelled():
-            raise OperationCancelledError(
-                "the backup was cancelled", hint="nothing of it is visible; run it again to go on"
-            )
+            raise OperationCancelledError("the backup was cancelled", hint=f"nothing of it is visible; {self._again}")
 
     def report(self, phase: str) -> None:
         """Report progress now."""

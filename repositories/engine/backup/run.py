@@ -47,7 +47,7 @@ def back_up(session: BackupSession, source: SourceSpec, options: BackupOptions, 
     walker = Walker(root, rules, problems.report)
     guard = RootGuard((source, options), lineage, root, hooks)
     task = replace(task, mount=guard.mount)
-    checkpoints = Checkpoints(session, hooks.clock, pulse, options.checkpoint_seconds)
+    checkpoints = Checkpoints(session, hooks.clock, pulse, options)
     with checkpoints.guarding():
         try:
             guard.look_before()

@@ -34,6 +34,7 @@ from repositories.engine.source.mounted import writable_mount_on
 STDIN_PREFIX = b"stdin:"
 """A command's source is known by this and the name that its output gets."""
 _NAME_LIMIT = 255
+_AGAIN = "run it again: it is read from its beginning, and what was stored of it is not stored twice"
 _MODE = stat.S_IFREG | 0o600
 
 
@@ -120,11 +121,11 @@ def _begin(session: BackupSession, source: SourceSpec, order: tuple[BackupOption
     task = begin(session, source, options, hooks)
     names = (options.backup_id, source.name)
     lineage = choose_lineage(session.repository, names, options.parent, usable_in(session), MAX_HEADS)
-    pulse = Pulse(hooks)
+    pulse = Pulse(hooks, _AGAIN)
     pulse.current = name
     pulse.check_cancelled()
     # Without an entry to put there is no checkpoint; the chunks so far are kept all the same.
-    checkpoints = Checkpoints(session, hooks.clock, pulse, options.checkpoint_seconds)
+    checkpoints = Checkpoints(session, hooks.clock, pulse, options)
     return _Run(task, lineage, ProblemLog(session, strict=options.strict), pulse, name, checkpoints)
 
 

@@ -75,6 +75,8 @@ SEVERITIES = {
     ProblemKind.LEFTOVERS: Severity.WARNING,
 }
 
+REGULAR_FILE, DIRECTORY, SYMBOLIC_LINK = "regular file", "directory", "symbolic link"
+
 _DENIED = frozenset({errno.EACCES, errno.EPERM})
 _SWAPPED = frozenset({errno.ELOOP, errno.ENOTDIR, errno.ENXIO})
 
@@ -121,6 +123,18 @@ def classify(error: OSError) -> ProblemKind:
     if error.errno in _SWAPPED:
         return ProblemKind.TYPE_CHANGED
     return ProblemKind.IO_ERROR
+
+
+def reason_of(error: OSError, was: str) -> str:
+    """Return why a call failed on what was `was` ("directory", "regular file", "symbolic link") when it was listed.
+
+    What took its place makes calls fail in words that mislead ("Not a directory" of what is now a link).
+    """
+    swapped = classify(error) is ProblemKind.TYPE_CHANGED
+    # readlink says so of anything else.
+    if swapped or (error.errno == errno.EINVAL and was == SYMBOLIC_LINK):
+        return f"no longer a {was}"
+    return error.strerror or str(error)
 
 
 def read_problems(source: ChunkSource, top: StreamRef | None) -> Iterator[ProblemRecord]:

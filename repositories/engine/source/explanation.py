@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from repositories.engine.display import show_path
 from repositories.engine.errors import ConfigurationError, SourceMissingError
 from repositories.engine.manifest.entries import entry_type
-from repositories.engine.manifest.problems import SEVERITIES, ProblemKind, Severity, classify
+from repositories.engine.manifest.problems import REGULAR_FILE, SEVERITIES, ProblemKind, Severity, classify, reason_of
 from repositories.engine.source.excludes import Explanation
 from repositories.engine.source.files import open_regular
 from repositories.engine.source.root import SourceRoot, open_root
@@ -114,7 +114,7 @@ class _Look:
         except OSError as error:
             # Nothing in it to be read: it is in, whole.
             if status.st_size or not isinstance(error, PermissionError):
-                self._unreadable = (classify(error), self._wanted, error.strerror or "")
+                self._unreadable = (classify(error), self._wanted, reason_of(error, REGULAR_FILE))
 
     def _choose(self, directory: bytes, names: list[bytes]) -> list[bytes]:
         """Of the names in a directory on the way, the one that leads on."""

@@ -15,7 +15,7 @@ from typing import Any
 from repositories.engine.display import show_path
 from repositories.engine.errors import SourceError
 from repositories.engine.manifest.entries import NAME_LIMIT, PATH_LIMIT
-from repositories.engine.manifest.problems import ProblemKind, classify
+from repositories.engine.manifest.problems import DIRECTORY, ProblemKind, classify, reason_of
 from repositories.engine.source.cache_tags import TAG, is_tagged
 from repositories.engine.source.descent import Descent
 from repositories.engine.source.excludes import ExcludeRules
@@ -164,8 +164,8 @@ class Walker:
             pending.append(directory.below[::-1])
 
     def failed(self, error: OSError, path: bytes) -> None:
-        """Report a call that failed on an object of the source."""
-        self.report(classify(error), path, error.strerror or str(error))
+        """Report a call that failed on a directory of the source, or on an object that is not known yet."""
+        self.report(classify(error), path, reason_of(error, DIRECTORY))
 
     def admit(self, directory: Directory, name: bytes, status: os.stat_result) -> bool:
         """Return whether an object belongs into the backup; remembers directories that are to be entered."""

@@ -20,6 +20,8 @@ SIZE = 70_000
 """Large enough for each read to be looked after: a checkpoint or a cancel may come behind any file."""
 TOTAL = 9 * SIZE
 """What `build_files` makes."""
+NEVER = 1e9
+"""Seconds after which no checkpoint is put but the last one."""
 
 
 class HurryingClock(LaterClock):
@@ -79,7 +81,8 @@ def often(repository: Repository, path: Path, **changes: object) -> BackupResult
 def broken_off(repository: Repository, path: Path, size: int, **changes: object) -> None:
     """Back up and cancel when `size` bytes have been read; there is no checkpoint but the last one."""
     cancel = CancelWhenRead(size)
-    order: dict[str, Any] = {"clock": HurryingClock(), "cancelled": cancel, "read_bucket": cancel} | changes
+    order: dict[str, Any] = {"clock": HurryingClock(), "cancelled": cancel, "read_bucket": cancel}
+    order |= {"first_checkpoint_seconds": NEVER, "checkpoint_seconds": NEVER} | changes
     with pytest.raises(OperationCancelledError):
         back_up_tree(repository, path, **order)
 

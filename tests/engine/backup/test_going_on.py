@@ -13,6 +13,7 @@ from repositories.engine.repository import Repository, open_repository
 from repositories.engine.storage.faults import Fault, FaultyStorage, KilledError
 from repositories.engine.storage.memory import MemoryStorage
 from tests.engine.backup.interruptions import (
+    NEVER,
     SIZE,
     TOTAL,
     CancelAfter,
@@ -182,7 +183,7 @@ def test_a_source_that_goes_away_is_gone_on_with(tmp_path: Path, source: Path, r
 
     seen: list[int] = []
     with pytest.raises(SourceVanishedError):
-        often(repository, source, cancelled=unmount, checkpoint_seconds=1e9)
+        often(repository, source, cancelled=unmount, checkpoint_seconds=NEVER, first_checkpoint_seconds=NEVER)
     (tmp_path / "elsewhere").rename(source)
     known = sum(held(repository).values())
     assert known >= 3 * SIZE

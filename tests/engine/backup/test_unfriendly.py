@@ -127,6 +127,7 @@ def test_a_file_swapped_before_it_is_opened(
     assert list(counts) == [str(kind)]
     assert (result.notes, result.skipped) == ((1, 0) if swap == "gone" else (0, 1))
     assert [path for path, _ in walk_entries(repository, list_backups(repository)[-1])] == [b"a", b"z"]
+    assert [problem.detail for problem in result.problems] == ["no longer a regular file"] * result.skipped
 
 
 @pytest.mark.parametrize(

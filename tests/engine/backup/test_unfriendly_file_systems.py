@@ -231,6 +231,7 @@ def test_a_file_swapped_while_it_is_read(swap: str, tmp_path: Path, repository: 
     assert told(repository) == [(kind, b"" if severity == NOTE else b"victim", severity)]
     assert stored(repository) == {b"a", b"z"}
     assert (result.skipped, result.notes) == (int(severity == SKIPPED), int(severity == NOTE))
+    assert {problem.detail for problem in result.problems} <= {"no longer a regular file"}
 
 
 def test_a_file_replaced_by_another_while_it_is_read(tmp_path: Path, repository: Repository) -> None:
