@@ -16,8 +16,10 @@ from repositories.engine.format.records import decode
 from repositories.engine.index.segments import SegmentRecord
 from repositories.engine.objects.pairs import get_bounded
 from repositories.engine.objects.store import ObjectStore
+from repositories.engine.sessions.views import read_newest_sweep
 from repositories.engine.storage.base import Storage
 
+_Record = SegmentRecord | ManifestRecord | SweepRecord
 _RECORDS: Final[dict[ObjectKind, type[SegmentRecord] | type[ManifestRecord] | type[SweepRecord]]] = {
     ObjectKind.INDEX: SegmentRecord,
     ObjectKind.MANIFEST: ManifestRecord,
@@ -47,7 +49,8 @@ def is_half_done(store: ObjectStore, kind: ObjectKind, name: str, leases: Mappin
         return not _CHANGES_OF_KEYS.isdisjoint(leases.values())
     if there[0] != name and SessionPurpose.PRUNE in leases.values():
         return True
-    return _session_of(store, kind, name) in leases
+    record = _read(store, kind, name)
+    return record is not None and (record.session_id in leases or _is_void_segment(store, name, record))
 
 
 def complete_pairs(store: ObjectStore, dead: Mapping[bytes, int]) -> None:
@@ -67,13 +70,29 @@ def _complete(storage: Storage, kind: ObjectKind, name: str) -> None:
         storage.put(copy, get_bounded(storage, kind, source))
 
 
-def _session_of(store: ObjectStore, kind: ObjectKind, name: str) -> bytes | None:
-    """Return the session that put an object; None where that cannot be read."""
+def _read(store: ObjectStore, kind: ObjectKind, name: str) -> _Record | None:
     object_id = object_id_of(name)
     try:
-        return None if object_id is None else decode(store.read(kind, object_id), _RECORDS[kind]).session_id
+        return None if object_id is None else decode(store.read(kind, object_id), _RECORDS[kind])
     except (ObjectMissingError, IntegrityError, UnsupportedFormatError):
         return None
+
+
+def _is_void_segment(store: ObjectStore, name: str, record: _Record) -> bool:
+    """Tell whether this is a segment that means nothing: its writer slept between two puts while a prune passed by."""
+    if not isinstance(record, SegmentRecord):
+        return False
+    try:
+        sweep = read_newest_sweep(store)
+    except (IntegrityError, UnsupportedFormatError):
+        return False
+    segment_id = object_id_of(name) or b""
+    return not sweep.accepts_segment(segment_id, record.fence) or _is_replaced(store, segment_id)
+
+
+def _is_replaced(store: ObjectStore, segment_id: bytes) -> bool:
+    others = store.read_whole(ObjectKind.INDEX, {}, lambda payload: decode(payload, SegmentRecord).replaces)
+    return any(segment_id in replaces for replaces in others.found.values())
 
 
 def _is_there(storage: Storage, name: str) -> bool:
