@@ -1,8 +1,10 @@
 """Pinned bytes: repositories of format 1 stay readable, and what is written stays the same (guarantee 9, 1.6)."""
 
+import msgspec
 import pytest
 
 from repositories.engine.controllers import Controller, read_controllers
+from repositories.engine.format import verification
 from repositories.engine.format.kinds import ObjectKind
 from repositories.engine.format.records import decode
 from repositories.engine.repository import open_repository
@@ -53,3 +55,11 @@ def test_pinned_records_decode(kind: ObjectKind) -> None:
     expected = golden.RECORDS[kind]
     (payload,) = store.read_all(kind).values()
     assert decode(payload, type(expected)) == expected
+
+
+def test_a_record_of_damage_without_its_last_field_is_read() -> None:
+    """Records that were written before a later check could withdraw damage have four fields."""
+    whole = golden.RECORDS[ObjectKind.DAMAGE]
+    assert isinstance(whole, verification.DamageRecord)
+    earlier = msgspec.msgpack.encode((whole.found_ns, whole.pack_id, whole.chunks, whole.reason))
+    assert decode(earlier, verification.DamageRecord) == whole
