@@ -208,3 +208,14 @@ def test_allocated_and_never_written_is_a_hole(tree: Path, repository: Repositor
         file.write(b"head")
     require_same(repository, tree, tmp_path / "out")
     assert sum(isinstance(extent, bytes) for extent in entry_of(repository, b"reserved").extents or ()) == 1
+
+
+def test_zeros_that_were_written_come_back_as_a_hole(tree: Path, repository: Repository, tmp_path: Path) -> None:
+    """The content is the same, in fewer blocks: docs/sources.md says so."""
+    with open(tree / "zeros", "wb") as file:
+        file.write(b"head" + bytes(20 * HOLE))
+        os.fsync(file.fileno())
+    before = (tree / "zeros").stat().st_blocks
+    require_same(repository, tree, tmp_path / "out")
+    assert any(isinstance(extent, int) for extent in entry_of(repository, b"zeros").extents or ())
+    assert (tmp_path / "out" / "zeros").stat().st_blocks < before

@@ -248,3 +248,10 @@ def test_a_mounted_device_is_warned_of(tmp_path: Path, strict: bool) -> None:
             f"mounted writable at {mounted}: the image may be inconsistent; a snapshot holds still",
         )
     ]
+
+
+def test_a_cancelled_output_is_read_from_its_beginning(repository: Repository) -> None:
+    """2.15: the hint promises no more than that: only a tree is gone on with."""
+    with pytest.raises(OperationCancelledError) as caught:
+        back_up_output(repository, "sleep 600", cancelled=lambda: True)
+    assert "read from its beginning, and what was stored of it is not stored twice" in caught.value.hint
