@@ -130,6 +130,9 @@ def lose_permission(root: Path) -> int:
             require_backup(repository, each.manifest_id, files(3, 4, at + 10), root / f"other {at} {number}")
             forget(repository, each.manifest_id)
     back_up(reopened(LocalStorage(str(path))), root / "tree", files(5))
+    # The leases that could not be taken back are those of this process, which lives on: a prune would wait for it.
+    for lease in (path / "sessions").iterdir():
+        lease.unlink()
     run(LocalStorage(str(path)))
     require_backup(reopened(LocalStorage(str(path))), kept, content, root / "at last")
     return refused
