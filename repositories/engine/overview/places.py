@@ -23,8 +23,8 @@ def places_of(repository: Repository) -> CompactIndex:
         index.add(pack)
     # Each repository is made with a segment: without any, all of them are gone.
     if catalogue.lost() or not live:
-        named = {pack.pack_id for pack in index.packs}
-        unnamed = read_unnamed(repository.store, PackReader(repository.store), named)
+        known = {pack.pack_id for pack in index.packs}
+        unnamed = read_unnamed(repository.store, PackReader(repository.store), lambda: known | _named_now(repository))
         for pack in unnamed.packs:
             index.add(pack)
         if unnamed.packs:
@@ -33,3 +33,9 @@ def places_of(repository: Repository) -> CompactIndex:
                 "their own directories; run syncova-repo repair"
             )
     return index
+
+
+def _named_now(repository: Repository) -> set[bytes]:
+    """Return the packs that readable segments name by now: what was put meanwhile is not lost, only not counted."""
+    accepts = read_newest_sweep(repository.store).accepts_segment
+    return {pack.pack_id for pack in packs_of(Catalogue(repository.store).live(accepts))}
