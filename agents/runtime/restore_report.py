@@ -28,6 +28,7 @@ _REFUSED = {
     "name": ("name", "could not be given"),
     "file_size": ("file", "could not be as large"),
 }
+_SWAPPED = "not restored, somebody exchanged its directory in the target during the restore"
 _FATES = (
     ("created", "would be made"),
     ("replaced", "would be replaced"),
@@ -49,6 +50,7 @@ def print_result(terminal: Terminal, result: dict[str, Any]) -> None:
         terminal.line(f"  {show_count(result['verified_files'], 'file')} read back and compared")
     _print_existing(terminal, result)
     _print_paths(terminal, result, "damaged", "not restored, damaged in the repository")
+    _print_paths(terminal, result, "swapped", _SWAPPED)
     _print_paths(terminal, result, "failed", "not restored")
     _print_paths(terminal, result, "kept", "kept as it is, differs from the backup (see --overwrite)")
     _print_collisions(terminal, result)

@@ -18,7 +18,7 @@ def restore_fields(backup: Backup, target: bytes, result: RestoreResult) -> dict
     """Return a restore's result."""
     return {
         **_head(backup, target),
-        "state": {0: RESTORED, 13: DAMAGED}.get(result.exit_code, PARTIAL),
+        "state": DAMAGED if result.damaged else RESTORED if result.exit_code == 0 else PARTIAL,
         "exit_code": result.exit_code,
         "files": result.files,
         "directories": result.directories,
@@ -33,6 +33,7 @@ def restore_fields(backup: Backup, target: bytes, result: RestoreResult) -> dict
         "not_compared": result.not_compared,
         "unverified": result.unverified,
         "collided": result.collided,
+        "swapped": result.swapped,
         "warnings": dict(result.warnings),
         "kept_paths": _paths(result.kept_paths),
         "damaged_paths": _paths(result.damaged_paths),
@@ -40,6 +41,7 @@ def restore_fields(backup: Backup, target: bytes, result: RestoreResult) -> dict
         "collided_paths": [
             {**_object_fields(path), "with": _object_fields(rival)} for path, rival in result.collided_paths
         ],
+        "swapped_paths": _paths(result.swapped_paths),
         "shortfalls": [_shortfall_fields(each) for each in result.shortfalls],
         "deletion": _deletion_fields(result.deletion),
     }
@@ -49,7 +51,7 @@ def plan_fields(backup: Backup, target: bytes, plan: RestorePlan) -> dict[str, A
     """Return what a restore would do."""
     return {
         **_head(backup, target),
-        "state": PLANNED if plan.exit_code == 0 else DAMAGED,
+        "state": DAMAGED if plan.damaged else PLANNED,
         "exit_code": plan.exit_code,
         "planned_ns": plan.planned_ns,
         "created": plan.created,

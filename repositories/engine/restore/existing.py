@@ -55,7 +55,11 @@ class Policy:
         same_kind = entry_type(status.st_mode) == entry.type
         if same_kind and self._identical(directory, entry, status):
             return Verdict.IDENTICAL
-        if self._overwrite is Overwrite.IF_CHANGED:
+        return self.judge_different(entry, status)
+
+    def judge_different(self, entry: Entry, status: os.stat_result) -> Verdict:
+        """Return what to do about an object that differs from `entry`, be it only in not being the hard link it was."""
+        if self._overwrite in (Overwrite.IF_CHANGED, Overwrite.ALWAYS):
             return Verdict.REPLACE
         if self._overwrite is Overwrite.IF_NEWER and entry.mtime_ns > status.st_mtime_ns:
             return Verdict.REPLACE

@@ -20,6 +20,7 @@ from repositories.engine.metadata.extended import remove_xattr
 from repositories.engine.restore.chunks import AnyChunks
 from repositories.engine.restore.collisions import Collisions
 from repositories.engine.restore.directories import Directories
+from repositories.engine.restore.left_out import LeftOut
 from repositories.engine.restore.objects import ObjectMaker
 from repositories.engine.restore.pulse import RestorePulse
 from repositories.engine.restore.request import Overwrite
@@ -43,6 +44,7 @@ class Makers:
     tally: Tally
     widened: Widened
     collisions: Collisions
+    left_out: LeftOut
 
 
 @dataclass(slots=True)
@@ -74,8 +76,9 @@ class SecondPass:
                     continue  # another directory is met at its name
                 try:
                     tree.go(selected.directory)
-                except OSError:
-                    continue  # counted in the first pass
+                except OSError as error:
+                    self._makers.left_out.gone(selected.directory, error)
+                    continue
                 self._visit(tree, selected)
             while tree.depth:
                 tree.up()
@@ -158,8 +161,9 @@ class SecondPass:
     def _finish(self, parent: int, parent_path: bytes, entry: Entry, *, above: bool) -> None:
         try:
             descriptor = os.open(entry.name, DIRECTORY_FLAGS, dir_fd=parent)
-        except OSError:
-            return  # kept, damaged or failed: counted in the first pass
+        except OSError as error:
+            self._makers.left_out.gone(join(parent_path, entry.name), error)
+            return
         try:
             self.finish_directory(descriptor, entry, join(parent_path, entry.name), above=above)
         finally:

@@ -3,7 +3,6 @@
 Owns creation on a directory's descriptor; nothing existing is followed. One thread.
 """
 
-import errno
 import os
 import stat
 
@@ -20,6 +19,7 @@ from repositories.engine.restore.chunks import AnyChunks
 from repositories.engine.restore.directories import Directories, Surroundings
 from repositories.engine.restore.existing import Policy, Verdict
 from repositories.engine.restore.lacking import report_lacking
+from repositories.engine.restore.linking import NO_LINKS, refusal_to_link
 from repositories.engine.restore.publishing import publish, temporary_for
 from repositories.engine.restore.reasons import explained
 from repositories.engine.restore.room import Room
@@ -29,7 +29,6 @@ from repositories.engine.restore.writing import attributes_of, look, raise_if_fa
 
 _DEVICE_TYPES = {EntryType.CHARACTER_DEVICE: stat.S_IFCHR, EntryType.BLOCK_DEVICE: stat.S_IFBLK}
 _KINDS = {EntryType.LINK: stat.S_IFLNK, EntryType.FIFO: stat.S_IFIFO, **_DEVICE_TYPES}
-_NO_LINKS = frozenset({errno.EPERM, errno.EMLINK, errno.EXDEV, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EACCES})
 
 
 class ObjectMaker:
@@ -41,6 +40,7 @@ class ObjectMaker:
         self._tally = tally
         self._room = room
         self._directories = directories
+        self._linking: set[int] = set()
 
     def make(self, directory: int, path: bytes, entry: Entry, around: Surroundings) -> None:
         """Make a link, FIFO or device."""
@@ -69,7 +69,10 @@ class ObjectMaker:
             return False
 
     def link(self, first: tuple[int, bytes], directory: int, path: bytes, entry: Entry, around: Surroundings) -> bool:
-        """Make `path` a hard link to (directory, name) `first`; return False when it must be written by itself."""
+        """Make `path` a hard link to (directory, name) `first`, or keep an object of its own that is there, as asked.
+
+        Return False when it must be judged and written by itself. What is warned of is what link(2) refused, alone.
+        """
         try:
             source = os.stat(first[1], dir_fd=first[0], follow_symlinks=False)
             if entry_type(source.st_mode) != entry.type:
@@ -77,8 +80,7 @@ class ObjectMaker:
             return self._link(first, source, directory, (path, entry), around)
         except OSError as error:
             raise_if_fatal(error)
-            self._tally.warn(AttributeClass.HARD_LINK, error, directory, path)
-            return False
+            return False  # the first name is gone, or this one may not be replaced: the writing tells
 
     def _failed(self, directory: int, path: bytes, entry: Entry, error: OSError) -> None:
         raise_if_fatal(error)
@@ -143,34 +145,49 @@ class ObjectMaker:
         if status is not None and (status.st_dev, status.st_ino) == (source.st_dev, source.st_ino):
             self._tally.existing()
             return True
-        if status is not None and not self._may_be_linked_over(directory, path, entry, status):
-            return False
+        unfinished = status is not None and around.is_half_written(status)
+        if status is not None and not unfinished and not self._may_be_linked_over(directory, path, entry, status):
+            return self._stays_apart(first, directory, path)
+        around.before(directory)
+        if status is None:
+            linked = self._linked(first, directory, entry.name, path)
+        else:
+            with temporary_for(directory, entry.name) as temporary:
+                linked = self._linked(first, directory, temporary, path)
+                if linked:
+                    self._room.replace(directory, temporary, path)
+        if linked:
+            self._tally.restored(entry)
+        return linked
 
-        def create(name: bytes) -> None:
+    def _stays_apart(self, first: tuple[int, bytes], directory: int, path: bytes) -> bool:
+        """Count an object of its own that stays; return False where it could be no link, so that it is as it can be."""
+        device = os.fstat(directory).st_dev
+        if device not in self._linking:
+            refusal = refusal_to_link(first, directory, os.path.basename(path))
+            if refusal is not None:
+                self._tally.warn(AttributeClass.HARD_LINK, refusal, directory, path)
+                return False
+            self._linking.add(device)
+        self._tally.kept(path)
+        return True
+
+    def _linked(self, first: tuple[int, bytes], directory: int, name: bytes, path: bytes) -> bool:
+        """Give the file `first` another name; return False, and warn, if the file system refuses."""
+        try:
             # Without follow_symlinks=False a hard link of a symbolic link would become one to its target.
             os.link(first[1], name, src_dir_fd=first[0], dst_dir_fd=directory, follow_symlinks=False)
-
-        around.before(directory)
-        try:
-            if status is None:
-                create(entry.name)
-            else:
-                with temporary_for(directory, entry.name) as temporary:
-                    create(temporary)
-                    self._room.replace(directory, temporary, path)
         except OSError as error:
-            if error.errno in _NO_LINKS:
-                self._tally.warn(AttributeClass.HARD_LINK, error, directory, path)
-                return False
-            raise
-        self._tally.restored(entry)
+            if error.errno not in NO_LINKS:
+                raise
+            self._tally.warn(AttributeClass.HARD_LINK, error, directory, path)
+            return False
         return True
 
     def _may_be_linked_over(self, directory: int, path: bytes, entry: Entry, status: os.stat_result) -> bool:
         verdict = self._policy.judge(directory, entry, status)
         if verdict is Verdict.IDENTICAL:
-            apart = OSError(errno.EEXIST, "it is there already, as an object of its own")
-            self._tally.warn(AttributeClass.HARD_LINK, apart, directory, path)
+            verdict = self._policy.judge_different(entry, status)
         return verdict is Verdict.REPLACE and self._room.possible(directory, path, status)
 
 

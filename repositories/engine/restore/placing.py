@@ -8,7 +8,7 @@ something else keeps us out of, is never entered.
 from collections.abc import Iterable, Iterator
 
 from repositories.engine.manifest.entries import Entry, EntryType
-from repositories.engine.manifest.order import join, split
+from repositories.engine.manifest.order import join
 from repositories.engine.manifest.same_file import file_key
 from repositories.engine.restore.collisions import Names
 from repositories.engine.restore.directories import Surroundings
@@ -30,7 +30,7 @@ class FirstPass:
         self._windows = windows
         self._tally = makers.tally
         self._pulse = pulse
-        self._blocked: set[bytes] = set()
+        self._left_out = makers.left_out
         self.first_names: dict[bytes, bytes] = {}
 
     def run(self, tree: TargetTree, selection: Iterable[Selected]) -> None:
@@ -39,14 +39,13 @@ class FirstPass:
             if self._collisions.holds(selected.directory):
                 self._collide_below(selected)
                 continue
-            if self._blocked and self._is_blocked(selected.directory):
-                self._leave_out(selected, kept=True)
+            if self._left_out.is_blocked(selected.directory):
+                self._left_out.keep(selected)
                 continue
             try:
                 tree.go(selected.directory)
-            except OSError:
-                # No entry made it a directory: a manifest that no backup writes.
-                self._leave_out(selected, kept=False)
+            except OSError as error:
+                self._left_out.closed(selected, error)
                 continue
             self._windows.enter()
             self._fill(tree.descriptor, selected, last=last)
@@ -99,7 +98,7 @@ class FirstPass:
     ) -> None:
         if entry.type == EntryType.DIRECTORY:
             if not self._maker.make_directory(directory, path, entry, around, above=above):
-                self._blocked.add(path)
+                self._left_out.block(path)
         elif self._is_further(path, entry):
             return
         elif entry.type == EntryType.FILE:
@@ -112,24 +111,11 @@ class FirstPass:
         key = file_key(entry)
         return key is not None and self.first_names.setdefault(key, path) != path
 
-    def _is_blocked(self, directory: bytes) -> bool:
-        """Tell whether a directory is one that cannot be entered, or lies below one."""
-        while directory:
-            if directory in self._blocked:
-                return True
-            directory = split(directory)[0]
-        return False
-
     def _collide_below(self, selected: Selected) -> None:
         for entry, _ in selected.entries:
             path = join(selected.directory, entry.name)
             self._pulse.entry(path)
             self._tally.collided_below(path)
-
-    def _leave_out(self, selected: Selected, *, kept: bool) -> None:
-        note = self._tally.kept if kept else self._tally.damaged
-        for entry, _ in selected.entries:
-            note(join(selected.directory, entry.name))
 
 
 def _with_last(selection: Iterable[Selected]) -> Iterator[tuple[Selected, bool]]:

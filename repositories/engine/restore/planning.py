@@ -90,7 +90,8 @@ class Planner:
         self._pulse = pulse
         self._closed: dict[bytes, Fate] = {}
         self._open = b""
-        self._files: set[bytes] = set()
+        # Of files with several names, those whose first name will be right; where that is so already, the inode.
+        self._first_names: dict[bytes, tuple[int, int] | None] = {}
         self._late: set[bytes] = set()
 
     def target(self, root: int, entry: Entry | None) -> None:
@@ -168,12 +169,26 @@ class Planner:
             return _OF_DIRECTORIES.get(verdict, Fate.EXISTING)
         if entry.type == EntryType.FILE and is_half_written(status, os.fstat(directory)):
             return Fate.REPLACED
-        verdict = self._policy.judge(directory, entry, status)
+        verdict = self._verdict(directory, entry, status)
         if verdict is Verdict.IDENTICAL:
             return Fate.EXISTING
         if verdict is Verdict.KEEP or not self._room.foresee(directory, path, status):
             return Fate.KEPT
         return Fate.REPLACED
+
+    def _verdict(self, directory: int, entry: Entry, status: os.stat_result) -> Verdict:
+        """Return what to do about an object that is there; a further name of a file must be a link to the first."""
+        key, inode = file_key(entry), (status.st_dev, status.st_ino)
+        if key is None:
+            return self._policy.judge(directory, entry, status)
+        if self._first_names.get(key) == inode:
+            return Verdict.IDENTICAL
+        verdict = self._policy.judge(directory, entry, status)
+        if verdict is Verdict.IDENTICAL and key in self._first_names:
+            return self._policy.judge_different(entry, status)
+        if verdict is Verdict.IDENTICAL:
+            self._first_names[key] = inode
+        return verdict
 
     def _note(self, path: bytes, entry: Entry, fate: Fate) -> None:
         if fate is Fate.LATE:
@@ -186,6 +201,6 @@ class Planner:
         key = file_key(entry) if fate in (Fate.CREATED, Fate.REPLACED) else None
         if key is not None:
             # Further names of one file are links: they are written once.
-            size = 0 if key in self._files else size
-            self._files.add(key)
+            size = 0 if key in self._first_names else size
+            self._first_names.setdefault(key, None)
         self._ledger.note(Fate.KEPT if fate is Fate.ENTERED else fate, path, size)

@@ -94,8 +94,10 @@ class RestorePlan:
 
     @property
     def exit_code(self) -> int:
-        """13 when a part of the manifest cannot be read, else 0: a plan that can be carried out is a success."""
-        return 13 if self.damaged else 0
+        """What the restore would end with: 13 when a part of the manifest cannot be read, 3 when something would be
+        kept, or not deleted, else 0.
+        """
+        return 13 if self.damaged else 3 if self.kept or _is_undeleted(self.deletion) else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,8 @@ class RestoreResult:
     attributes by class, also those of objects that were there; `shortfalls` tells these, and classes of objects that
     failed, by file system. Of the `existing` files `not_compared` were taken for
     identical by size and attributes alone; `unverified` restored files are closed to us by their own mode. `collided`
-    objects are not restored: the target takes their names, or that of a directory above, for those of others.
+    objects are not restored: the target takes their names, or that of a directory above, for those of others. `swapped`
+    directories, or objects in them, are not restored: somebody exchanged the directory in the target meanwhile.
 
     The path lists hold the first 100 of each; `collided_paths` have the topmost, each with the one it collides with.
     """
@@ -123,18 +126,25 @@ class RestoreResult:
     not_compared: int = 0
     unverified: int = 0
     collided: int = 0
+    swapped: int = 0
     warnings: dict[str, int] = field(default_factory=dict)
     kept_paths: list[bytes] = field(default_factory=list)
     damaged_paths: list[bytes] = field(default_factory=list)
     failed_paths: list[tuple[bytes, str]] = field(default_factory=list)
     collided_paths: list[tuple[bytes, bytes]] = field(default_factory=list)
+    swapped_paths: list[bytes] = field(default_factory=list)
     shortfalls: list[Shortfall] = field(default_factory=list)
     deletion: DeletionResult | None = None
 
     @property
     def exit_code(self) -> int:
-        """13 when something was damaged, 3 when something was kept, collided, or not written or deleted, else 0."""
-        if self.damaged:
+        """13 when something was damaged, or swapped in the target; 3 when something was kept, collided, or not written
+        or deleted; else 0.
+        """
+        if self.damaged or self.swapped:
             return 13
-        undeleted = self.deletion is not None and (self.deletion.failed or self.deletion.refused)
-        return 3 if self.kept or self.failed or self.collided or undeleted else 0
+        return 3 if self.kept or self.failed or self.collided or _is_undeleted(self.deletion) else 0
+
+
+def _is_undeleted(deletion: DeletionResult | None) -> bool:
+    return deletion is not None and bool(deletion.failed or deletion.refused)

@@ -25,6 +25,7 @@ from repositories.engine.restore.directories import Directories
 from repositories.engine.restore.existing import Policy
 from repositories.engine.restore.finishing import Makers, SecondPass
 from repositories.engine.restore.leavings import Leavings
+from repositories.engine.restore.left_out import LeftOut
 from repositories.engine.restore.objects import ObjectMaker
 from repositories.engine.restore.placing import FirstPass
 from repositories.engine.restore.pulse import RestorePulse
@@ -120,7 +121,9 @@ def _prepare(repository: RestorableRepository, backup: Backup, request: RestoreR
     directories = Directories(policy, tally, widened, Leavings())
     files = FileWriter(source, policy, tally, pulse.taken, room)
     objects = ObjectMaker(source, policy, tally, room, directories)
-    makers = Makers(source, objects, directories, files, tally, widened, Collisions(tally))
+    collisions = Collisions(tally)
+    left_out = LeftOut(source, backup.root.pages, tally, collisions)
+    makers = Makers(source, objects, directories, files, tally, widened, collisions, left_out)
     return _Restore(source, backup, paths, request, makers, tally, pulse, deletion)
 
 
@@ -156,7 +159,8 @@ def _verify(job: _Restore, root: int, repository: RestorableRepository) -> None:
     job.pulse.phase = "verifying"
     tree = TargetTree(os.dup(root))
     try:
-        verify(tree, job.selection(), (job.source, repository.keyring.chunk_id), job.tally, job.pulse)
+        against = (job.source, repository.keyring.chunk_id)
+        verify(tree, job.selection(), against, job.makers.left_out, job.tally, job.pulse)
     finally:
         tree.close()
 

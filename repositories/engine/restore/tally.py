@@ -24,7 +24,7 @@ class Tally:
         self._restored: Counter[int] = Counter()
         self._warnings: Counter[str] = Counter()
         self._shortfalls = Shortfalls()
-        self._lists: dict[str, list[bytes]] = {"kept": [], "damaged": []}
+        self._lists: dict[str, list[bytes]] = {"kept": [], "damaged": [], "swapped": []}
         self._collided_list: list[tuple[bytes, bytes]] = []
         self._failed_list: list[tuple[bytes, str]] = []
         self._counts: Counter[str] = Counter()
@@ -78,6 +78,10 @@ class Tally:
                 return
             self._damaged.add(path)
         self._note("damaged", path)
+
+    def swapped(self, path: bytes) -> None:
+        """A directory, or an object in it, is not restored: somebody exchanged the directory in the target."""
+        self._note("swapped", path)
 
     def collided(self, path: bytes, rival: bytes) -> None:
         """An object is not restored: the target takes its name for that of the object at `rival`."""
@@ -153,6 +157,8 @@ class Tally:
             kept_paths=self._lists["kept"],
             damaged_paths=self._lists["damaged"],
             failed_paths=self._failed_list,
+            swapped=self._counts["swapped"],
+            swapped_paths=self._lists["swapped"],
             collided=self._counts["collided"],
             collided_paths=self._collided_list,
             shortfalls=self._shortfalls.result(),

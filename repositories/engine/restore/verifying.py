@@ -11,6 +11,7 @@ from repositories.engine.manifest.order import join
 from repositories.engine.restore.chunks import AnyChunks
 from repositories.engine.restore.existing import same_content
 from repositories.engine.restore.hashing import ChunkHash
+from repositories.engine.restore.left_out import LeftOut
 from repositories.engine.restore.pulse import RestorePulse
 from repositories.engine.restore.selection import Selected
 from repositories.engine.restore.tally import Tally
@@ -21,6 +22,7 @@ def verify(
     tree: TargetTree,
     selection: Iterable[Selected],
     against: tuple[AnyChunks, ChunkHash],
+    left_out: LeftOut,
     tally: Tally,
     pulse: RestorePulse,
 ) -> None:
@@ -36,8 +38,9 @@ def verify(
                 if entry.type == EntryType.FILE:
                     tally.unverified()
             continue
-        except OSError:
-            continue  # counted before
+        except OSError as error:
+            left_out.gone(selected.directory, error)
+            continue
         for entry, _ in selected.entries:
             path = join(selected.directory, entry.name)
             pulse.entry(path)

@@ -138,7 +138,7 @@ class FileWriter:
         self._tally.restored(task.entry)
 
     def _write_content(self, descriptor: int, task: FileTask) -> None:
-        position = written_to = 0
+        position = written_to = written = 0
         for piece, loading in self._load(task):
             if loading is not None:
                 data = loading.result() if isinstance(loading, Future) else loading
@@ -147,10 +147,11 @@ class FileWriter:
                 self._taken(piece.length)
                 _write_all(descriptor, data, position)
                 written_to = position + piece.length
+                written += piece.length
             else:
                 self._taken(0)  # a file may claim more holes than anybody waits for: a cancel ends it
             position += piece.length
-        self._tally.wrote(written_to)
+        self._tally.wrote(written)
         if position > written_to:
             os.ftruncate(descriptor, position)
 
