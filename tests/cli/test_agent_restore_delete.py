@@ -52,8 +52,9 @@ def test_a_dry_run_lists_and_changes_nothing(programs: Programs, tree: Path) -> 
     assert (document["state"], document["created"], document["replaced"], document["kept"]) == ("planned", 1, 1, 0)
     assert document["deletion"]["deleted_paths"] == [{"path": "gained", "objects": 2}]
     assert document["deletion"]["scope"] == [{"path": "."}]
-    kept = restore(programs, "--target", tree, "--dry-run", "--json").json
-    assert (kept["kept_paths"], kept["deletion"]) == ([{"path": "changed"}], None)
+    keeping = restore(programs, "--target", tree, "--dry-run", "--json")
+    assert (keeping.code, keeping.json["state"]) == (exits.SKIPPED, "planned"), "as the restore would end"
+    assert (keeping.json["kept_paths"], keeping.json["deletion"]) == ([{"path": "changed"}], None)
     assert describe(tree) == before
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from repositories.engine.backup import Hooks
 from repositories.engine.errors import RestoreTargetError
 from repositories.engine.repository import Repository, open_repository
 from repositories.engine.restore import RestoreResult
@@ -144,3 +145,23 @@ def test_verification_finds_what_was_changed_on_the_target(
     result = restore_latest(repository, tmp_path / "out", verify=True)
     assert (result.exit_code, result.damaged_paths, result.verified_files) == (3, [], 1)
     assert result.failed_paths == [(b"a", "what is in the target differs from the backup")]
+
+
+def test_holes_are_not_counted_as_written(tmp_path: Path, repository: Repository) -> None:
+    """Nor are they charged to the bandwidth."""
+    taken: list[int] = []
+
+    class Bucket:
+        def take(self, count: int) -> None:
+            taken.append(count)
+
+    tree = tmp_path / "sparse"
+    tree.mkdir()
+    with (tree / "file").open("wb") as file:
+        file.seek(64 * 1024 * 1024)
+        file.write(b"x")
+        file.truncate(128 * 1024 * 1024)
+    back_up_tree(repository, tree)
+    result = restore_latest(repository, tmp_path / "out", hooks=Hooks(read_bucket=Bucket()))
+    assert 0 < result.bytes_written < 1024 * 1024
+    assert sum(taken) == result.bytes_written
