@@ -168,7 +168,7 @@ def test_an_emptied_source_needs_a_word(programs: Programs, tree: Path) -> None:
     refused = programs.back_up(tree)
     assert refused.code == exits.FAILED
     assert "--accept-new-root" in refused.err
-    assert "held 3 entries in backup" in refused.err
+    assert "held 3 entries (14 B) in backup" in refused.err
     assert programs.back_up(tree, words=("--accept-new-root",)).code == exits.DONE
     assert programs.back_up(tree).code == exits.DONE
 
