@@ -3,6 +3,7 @@
 import os
 import stat
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -11,6 +12,7 @@ from repositories.engine.errors import RestoreTargetError
 from repositories.engine.repository import Repository, open_repository
 from repositories.engine.restore import RestoreResult
 from repositories.engine.storage.memory import MemoryStorage
+from repositories.engine.throttle import Throttle
 from tests.engine.repositories import PASSWORD, back_up_tree, make_repository, restore_latest
 from tests.engine.trees import IS_ROOT, Description, assert_same, build_everything, describe, pattern, remove_deep
 from tests.engine.users import as_ordinary_user
@@ -162,6 +164,6 @@ def test_holes_are_not_counted_as_written(tmp_path: Path, repository: Repository
         file.write(b"x")
         file.truncate(128 * 1024 * 1024)
     back_up_tree(repository, tree)
-    result = restore_latest(repository, tmp_path / "out", hooks=Hooks(read_bucket=Bucket()))
+    result = restore_latest(repository, tmp_path / "out", hooks=Hooks(read_bucket=cast("Throttle", Bucket())))
     assert 0 < result.bytes_written < 1024 * 1024
     assert sum(taken) == result.bytes_written
