@@ -17,7 +17,7 @@ from pathlib import Path
 from types import FrameType
 from typing import IO
 
-ENGINE = ("tests/engine",)
+ENGINE = ("tests/engine", "tests/docs", "tests/console", "tests/bootstrap")
 SHARES: tuple[tuple[str, ...], ...] = (("tests", *(f"--ignore={path}" for path in ENGINE)), ENGINE)
 NO_TESTS = 5
 

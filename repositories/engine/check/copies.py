@@ -77,7 +77,10 @@ def _wrong_copies(repository: Repository, kind: ObjectKind, name: str) -> list[t
     seen: set[bytes] = set()
     if kind is ObjectKind.INVENTORY and object_id_of(name) != repository.keyring.record.inventory_id:
         return []  # of an earlier generation, or of one that never came to be: it means nothing
-    for copy in names_of(kind, name):
+    copies = names_of(kind, name)
+    if not any(_is_there(repository, copy) for copy in copies):
+        return []  # removed since it was listed: what nobody lists is no half of anything
+    for copy in copies:
         try:
             data = get_bounded(repository.storage, kind, copy)
             _open(repository, kind, name, data)
@@ -91,6 +94,13 @@ def _wrong_copies(repository: Repository, kind: ObjectKind, name: str) -> list[t
         other = names_of(kind, name)[1]
         wrong.append((name, f"it and {other} differ: one of the two is damaged"))
     return wrong
+
+
+def _is_there(repository: Repository, name: str) -> bool:
+    try:
+        return repository.storage.size(name) >= 0
+    except ObjectMissingError:
+        return False
 
 
 def _open(repository: Repository, kind: ObjectKind, name: str, data: bytes) -> None:

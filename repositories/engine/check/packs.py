@@ -28,6 +28,7 @@ from repositories.engine.packs.reader import parse_pack_header
 from repositories.engine.packs.table import table_ids
 from repositories.engine.repository import Repository
 from repositories.engine.sessions.presence import pack_sizes
+from repositories.engine.sessions.views import read_swept_packs
 
 _READERS = 2
 _MISSING = "it is missing"
@@ -46,13 +47,27 @@ def check_sizes(repository: Repository, packs: Iterable[PackRecord]) -> list[Pac
     return wrong
 
 
-def report_packs(results: Iterable[PackResult], lost: frozenset[bytes], findings: Findings) -> int:
+def without_swept(repository: Repository, results: Iterable[PackResult]) -> list[PackResult]:
+    """Return results without packs that are missing because a prune took them away since the index was read.
+
+    Nothing needs those: a prune that began after this session waits for its end (engine.md, section 5).
+    """
+    kept = list(results)
+    if all(result.failure != _MISSING for result in kept):
+        return kept
+    swept = read_swept_packs(repository.store)
+    return [result for result in kept if result.failure != _MISSING or result.pack.pack_id not in swept]
+
+
+def report_packs(
+    repository: Repository, results: Iterable[PackResult], lost: frozenset[bytes], findings: Findings
+) -> int:
     """Report the packs that something is wrong with; return how many hold nothing that is lost for it.
 
     Those were stored again by a later backup: nothing needs them, and only a prune can take them out of the index.
     """
     replaced = 0
-    for result in results:
+    for result in without_swept(repository, results):
         if result.failure is None:
             continue
         if result.bad and lost.isdisjoint(result.bad):

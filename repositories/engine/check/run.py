@@ -18,6 +18,7 @@ from repositories.engine.check.packs import (
     report_recovery,
     unreferenced,
     unused,
+    without_swept,
 )
 from repositories.engine.check.references import ReferenceCheck
 from repositories.engine.check.remembering import Memory
@@ -93,7 +94,7 @@ def _check(repository: Repository, request: CheckRequest, hooks: Hooks) -> Check
     memory.possible = request.remember
     results = _check_packs(repository, packs, (request, ledger, memory), pulse)
     lost = _lost_chunks(packs, results)
-    replaced = report_packs(results, lost, findings)
+    replaced = report_packs(repository, results, lost, findings)
     references = ReferenceCheck(reader, lost, pulse)
     hurt = _check_backups(references, backups, findings, pulse)
     report_recovery(reader.recovery, findings)
@@ -189,16 +190,17 @@ def _check_packs(repository: Repository, packs: Packs, reading: _Reading, pulse:
     try:
         for result in read_packs(repository, pulse.in_time(chosen), pulse):
             results[result.pack.pack_id] = result
-            memory.take(result)
+            for known in without_swept(repository, (result,)):
+                memory.take(known)
             pulse.packs += 1
             pulse.bytes_read += result.pack.length
     except BaseException:
         memory.save()
         raise
-    for result in odd.values():
-        if result.pack.pack_id not in results:
-            results[result.pack.pack_id] = result
-            memory.take(result)
+    unread = {pack_id: result for pack_id, result in odd.items() if pack_id not in results}
+    results |= unread
+    for result in without_swept(repository, unread.values()):
+        memory.take(result)
     return [*results.values(), *standing_damage(packs, ledger, results)]
 
 

@@ -134,16 +134,22 @@ class ObjectStore:
         """Return the parsed objects of a kind that count, and the ids of those that are damaged in every copy.
 
         What is in `known` is not read again. An object that was torn when it was put (a power cut on a medium that
-        does not keep its promises) must not make all others unreadable; check reports it.
+        does not keep its promises) must not make all others unreadable; check reports it. Where one vanishes between
+        its listing and its reading (busy writers replace many), the kind is listed again and only new ones are read.
         """
+        seen = dict(known)
+        return steadily(lambda: self._read_listed(kind, seen, parse))
+
+    def _read_listed(self, kind: ObjectKind, seen: dict[bytes, _T], parse: Callable[[bytes], _T]) -> WholeObjects[_T]:
+        """Read what is listed now and not among `seen`, which gains what was read."""
         found: dict[bytes, _T] = {}
         damaged: list[bytes] = []
         for object_id in self.ids(kind):
-            if object_id in known:
-                found[object_id] = known[object_id]
+            if object_id in seen:
+                found[object_id] = seen[object_id]
                 continue
             try:
-                found[object_id] = parse(self.read(kind, object_id))
+                found[object_id] = seen[object_id] = parse(self.read(kind, object_id))
             except RetiredKeyError:
                 continue
             except (IntegrityError, UnsupportedFormatError):
@@ -165,8 +171,11 @@ class ObjectStore:
             )
 
 
-def steadily(read: Callable[[], _T], tries: int = 3) -> _T:
-    """Return what `read` returns, trying again when an object vanished between its listing and its reading."""
+def steadily(read: Callable[[], _T], tries: int = 8) -> _T:
+    """Return what `read` returns, trying again when an object vanished between its listing and its reading.
+
+    Each look may meet another writer that merges segments or a prune that sweeps, so that a few are not enough.
+    """
     for _ in range(tries - 1):
         with contextlib.suppress(ObjectMissingError):
             return read()

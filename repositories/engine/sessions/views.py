@@ -58,6 +58,12 @@ def read_newest_sweep(store: ObjectStore) -> SweepView:
     )
 
 
+def read_swept_packs(store: ObjectStore) -> frozenset[bytes]:
+    """Return the packs that the newest sweep takes away: one that is missing is no loss, whatever an index says."""
+    newest = steadily(lambda: _newest_sweep(store))
+    return split_ids(newest.packs) if newest is not None else frozenset()
+
+
 def _newest_sweep(store: ObjectStore) -> SweepRecord | None:
     sweeps = _records(store, ObjectKind.SWEEP, SweepRecord).values()
     return max(sweeps, key=lambda sweep: sweep.number, default=None)

@@ -32,6 +32,7 @@ from repositories.engine.sessions.leases import Lease
 from repositories.engine.sessions.options import WriteOptions
 from repositories.engine.sessions.presence import absent_packs
 from repositories.engine.sessions.references import References
+from repositories.engine.sessions.taking_back import take_back
 from repositories.engine.sessions.views import read_damage, read_marks, read_newest_sweep
 
 _COMMIT_TRIES = 3
@@ -162,8 +163,7 @@ class WriteSession:
         Order: packs and index durable, marks listed again, confirm(), manifest, marks once more; with a newer mark the
         manifest is taken back and the same is done again, confirm() too. Whatever confirm raises passes through and
         nothing is committed. While a key rotation is under way it waits, confirm() being called all the time. Raises
-        CommitRefusedError if a prune took something that is referred to, or the keys were rotated. The session may go
-        on and commit further backups.
+        CommitRefusedError if a prune took what is referred to, or keys were rotated. Further commits may follow.
         """
         self._check_root(root)
         self.flush()
@@ -175,7 +175,7 @@ class WriteSession:
                 manifest_id = self._store.put(ObjectKind.MANIFEST, encode(self._manifest_of(root)))
                 if self._is_settled():
                     return manifest_id.hex()
-                self._store.remove(ObjectKind.MANIFEST, manifest_id)
+                take_back(self._store, manifest_id, self._clock.now_ns())
                 self._keys.require_quiet(_NOT_COMMITTED, confirm)
         raise CommitRefusedError(
             "prunes or a key rotation passed by while this backup was being committed; nothing was committed",
