@@ -65,7 +65,9 @@ class SeenStates:
         if state == before:
             return
         with contextlib.suppress(OSError):
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            # Each by itself, since a mode is given to the last one alone.
+            for directory in reversed(self._path.parents[:3]):
+                directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             descriptor, name = tempfile.mkstemp(dir=self._path.parent, prefix=".seen-")
             with os.fdopen(descriptor, "wb") as file:
                 file.write(msgspec.json.encode(state))
