@@ -6,7 +6,7 @@ Owns the result's shape. The engine's check owns all the rest.
 from typing import Any
 
 from repositories.engine.backup.options import Hooks
-from repositories.engine.check import CheckReport, CheckRequest, Proof, check
+from repositories.engine.check import CheckReport, CheckRequest, HurtBackup, Proof, check
 from repositories.engine.clock import SYSTEM_CLOCK
 from repositories.engine.display import show_text, time_field
 from repositories.engine.ids import short_id
@@ -94,14 +94,15 @@ def check_fields(report: CheckReport, *, read_data: bool) -> dict[str, Any]:
             {"kind": problem.kind, "object": show_text(problem.object), "message": show_text(problem.message)}
             for problem in report.problems
         ],
-        "hurt_backups": [
-            {
-                "id": show_text(hurt.backup_id),
-                "short_id": short_id(hurt.backup_id),
-                "source": hurt.source,
-                "count": hurt.count,
-                "paths": list(hurt.paths),
-            }
-            for hurt in report.hurt
-        ],
+        "hurt_backups": [_hurt_fields(hurt) for hurt in report.hurt],
+    }
+
+
+def _hurt_fields(hurt: HurtBackup) -> dict[str, Any]:
+    return {
+        "id": show_text(hurt.backup_id),
+        "short_id": short_id(hurt.backup_id),
+        "source": hurt.source,
+        "count": hurt.count,
+        "paths": list(hurt.paths),
     }
