@@ -42,7 +42,7 @@ class Options(RepositoryOptions):
 def run(options: Options) -> int:
     """Place a hold, or end all, and print what holds then."""
     # Heavy; a wrong option should not wait for it.
-    from repositories.engine.forgetting import place_hold, release_holds
+    from repositories.engine.forgetting import Held, place_hold, release_holds
     from repositories.engine.manifest.backups import find_backup
     from repositories.engine.process.forget_fields import name_fields
     from repositories.engine.process.label_fields import label_fields, said_now
@@ -55,17 +55,26 @@ def run(options: Options) -> int:
     until_ns = None if options.until is None else parse_moment(options.until)
     repository = open_here(location, options, terminal)
     backup = find_backup(repository, selector, options.source)
-    certain, released = True, 0
+    held, released = Held(certain=True, brought_back=False), 0
     if options.release:
         released = release_holds(repository, backup)
     else:
-        certain = place_hold(repository, backup, options.reason, until_ns)
+        held = place_hold(repository, backup, options.reason, until_ns)
     fields = {**name_fields(backup), **label_fields(backup, said_now(repository))}
     _print(terminal, fields, released if options.release else None)
-    if not certain:
+    if held.brought_back:
+        terminal.line(f"backup {fields['short_id']} had just been deleted; the hold has brought it back")
+    if not held.certain:
         terminal.warning(PRUNING)
-    terminal.document({"backup": fields, "released": released, "uncertain": not certain})
-    return exits.DONE if certain else exits.LOCKED
+    terminal.document(
+        {
+            "backup": fields,
+            "released": released,
+            "brought_back": held.brought_back,
+            "uncertain": not held.certain,
+        }
+    )
+    return exits.DONE if held.certain else exits.LOCKED
 
 
 def _print(terminal: Terminal, fields: dict[str, Any], released: int | None) -> None:

@@ -5,7 +5,7 @@ that is the next prune's.
 """
 
 from repositories.engine.forgetting.applying import ForgetResult, Spared, forget
-from repositories.engine.forgetting.labels import LabelChange, change_labels, place_hold, release_holds
+from repositories.engine.forgetting.labels import Held, LabelChange, change_labels, place_hold, release_holds
 from repositories.engine.forgetting.planning import ForgetPlan, ForgetRequest, Judged, plan
 from repositories.engine.forgetting.undeleting import UndeleteResult, undelete
 
@@ -13,6 +13,7 @@ __all__ = [
     "ForgetPlan",
     "ForgetRequest",
     "ForgetResult",
+    "Held",
     "Judged",
     "LabelChange",
     "Spared",

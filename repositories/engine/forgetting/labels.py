@@ -73,12 +73,23 @@ class _Labels:
             self._writer.withdraw(each)
 
 
-def place_hold(repository: Repository, backup: Backup, reason: str, until_ns: int | None = None) -> bool:
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A hold that was placed.
+
+    `certain` is False when it may have come too late: a prune is under way that may have decided before.
+    `brought_back`: the backup had just been deleted, and the hold has undone that.
+    """
+
+    certain: bool
+    brought_back: bool
+
+
+def place_hold(repository: Repository, backup: Backup, reason: str, until_ns: int | None = None) -> Held:
     """Hold a backup: no deletion takes it until `until_ns`, or ever.
 
-    It wins over a deletion at the same time, which is undone for this backup. Returns False when that may have been too
-    late, because a prune is under way that may have decided before. Raises BackupNotFoundError when a prune has taken
-    the backup, ConfigurationError for an empty reason or a time that is past.
+    It wins over a deletion at the same time, which is undone for this backup. Raises BackupNotFoundError when a prune
+    has taken the backup, ConfigurationError for an empty reason or a time that is past.
     """
     require_text(reason, "the reason")
     if not reason:
@@ -109,11 +120,11 @@ def release_holds(repository: Repository, backup: Backup) -> int:
     return len(held)
 
 
-def _make_sure(repository: Repository, backup: Backup) -> bool:
+def _make_sure(repository: Repository, backup: Backup) -> Held:
     returned = take_back(repository, [backup.manifest_id], "a hold came upon it")
     if backup.manifest_id in returned.gone:
         raise BackupNotFoundError(
             f"backup {backup.short_id} is gone: it was deleted, and a prune has taken it",
             hint="list shows the backups that are left",
         )
-    return not returned.uncertain
+    return Held(not returned.uncertain, returned.undone)

@@ -16,12 +16,14 @@ from repositories.engine.sessions.views import read_marks, read_newest_sweep
 class Returned:
     """Manifests (hex) that are there and no longer deleted, and those that a prune took before.
 
-    `uncertain`: a prune has begun and not ended; it may have decided about them before.
+    `uncertain`: a prune has begun and not ended; it may have decided about them before. `undone`: a deletion of some of
+    them was in force until now.
     """
 
     back: frozenset[str]
     gone: frozenset[str]
     uncertain: bool
+    undone: bool = False
 
 
 def take_back(
@@ -48,4 +50,4 @@ def take_back(
     affirm_deletions(repository.store, repository.clock, frozenset(map(bytes.fromhex, gone)))
     # A deletion that somebody else has undone already may have been seen by the prune, too.
     ever_deleted = any(bytes.fromhex(each) in notes.ever_deleted for each in wanted)
-    return Returned(back, gone, uncertain=pending and ever_deleted)
+    return Returned(back, gone, uncertain=pending and ever_deleted, undone=bool(by_tombstone))

@@ -27,7 +27,7 @@ def bring_back(repository: Repository, _: list[str]) -> object:
 
 
 def hold(repository: Repository, made: list[str]) -> object:
-    return place_hold(repository, backup(repository, made[2]), "audit")
+    return place_hold(repository, backup(repository, made[2]), "audit").certain
 
 
 def label(repository: Repository, made: list[str]) -> None:
@@ -48,7 +48,7 @@ def prepared(act: Act) -> tuple[MemoryStorage, list[str]]:
 
 
 @pytest.mark.parametrize("act", [delete, bring_back, hold, label], ids=lambda act: act.__name__)
-@pytest.mark.parametrize("fault", list(Fault), ids=lambda fault: fault.value)
+@pytest.mark.parametrize("fault", [Fault.FULL, Fault.TEAR, Fault.KILL], ids=lambda fault: fault.value)
 def test_a_fault_at_each_write_leaves_all_or_nothing(act: Act, fault: Fault) -> None:
     for at in range(1, 10):
         storage, made = prepared(act)

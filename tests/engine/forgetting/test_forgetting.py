@@ -10,7 +10,7 @@ from repositories.engine.errors import (
     IntegrityError,
     LastBackupError,
 )
-from repositories.engine.forgetting import ForgetRequest, forget, place_hold, plan, release_holds, undelete
+from repositories.engine.forgetting import ForgetRequest, Held, forget, place_hold, plan, release_holds, undelete
 from repositories.engine.format.kinds import ObjectKind
 from repositories.engine.format.notes import AnnotationKind, AnnotationRecord
 from repositories.engine.format.records import encode
@@ -163,13 +163,13 @@ def test_what_is_dated_in_the_future_is_left_alone_and_named(repository: Reposit
 
 def test_a_hold_keeps_a_backup_until_it_ends(repository: Repository) -> None:
     old, new = put_backup(repository, NOW - 2 * DAY), put_backup(repository, NOW - DAY)
-    assert place_hold(repository, backup(repository, old), "audit 2026", NOW + DAY)
+    assert place_hold(repository, backup(repository, old), "audit 2026", NOW + DAY) == Held(True, False)
     with pytest.raises(BackupHeldError, match=r"until 2026.*audit 2026"):
         plan(repository, named(repository, old))
     assert reasons(repository, ForgetRequest(rules=KeepRules(last=1))) == {new: ["last"], old: ["hold"]}
     assert release_holds(repository, backup(repository, old)) == 1
     assert release_holds(repository, backup(repository, old)) == 0
-    assert place_hold(repository, backup(repository, old), "short", NOW + HOUR)
+    assert place_hold(repository, backup(repository, old), "short", NOW + HOUR) == Held(True, False)
     assert isinstance(repository.clock, SetClock)
     repository.clock.now += HOUR
     assert [each.manifest_id for each in plan(repository, named(repository, old)).going] == [old]

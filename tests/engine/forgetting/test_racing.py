@@ -3,7 +3,7 @@
 import pytest
 
 from repositories.engine.errors import BackupNotFoundError
-from repositories.engine.forgetting import forget, place_hold, plan, release_holds, undelete
+from repositories.engine.forgetting import Held, forget, place_hold, plan, release_holds, undelete
 from repositories.engine.format.collection import MarkRecord, SweepRecord
 from repositories.engine.format.kinds import ObjectKind
 from repositories.engine.format.records import encode
@@ -50,6 +50,18 @@ def test_a_hold_at_the_same_moment_wins_for_good(when: str) -> None:
     assert listed(repository) == [made[0], made[2]]
     release_holds(repository, held)
     assert listed(repository) == [made[0], made[2]], "the deletion was undone, not only outlived"
+
+
+def test_a_hold_that_comes_right_after_a_deletion_undoes_it_and_says_so() -> None:
+    storage = Interleaved()
+    repository = new_repository(storage)
+    made = [put_backup(repository, NOW - age * DAY) for age in (2, 1)]
+    other = reopened(repository)
+    held = backup(other, made[0])
+    result = forget(repository, plan(repository, named(repository, made[0])))
+    assert [each.manifest_id for each in result.deleted] == [made[0]]
+    assert place_hold(other, held, "needed") == Held(certain=True, brought_back=True)
+    assert listed(repository) == made
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
