@@ -10,6 +10,7 @@ from typing import TypeVar
 from repositories.engine.errors import (
     EngineError,
     IntegrityError,
+    ObjectExistsError,
     ObjectMissingError,
     RepositoryError,
     UnsupportedFormatError,
@@ -19,9 +20,9 @@ from repositories.engine.format.kinds import (
     DIRECTORIES,
     WRITTEN_TWICE,
     ObjectKind,
+    is_name_of,
     most_bytes,
     names_of,
-    object_id_of,
 )
 from repositories.engine.storage.base import Storage
 
@@ -29,14 +30,20 @@ _T = TypeVar("_T")
 
 
 def put_all(storage: Storage, kind: ObjectKind, name: str, data: bytes, *, overwrite: bool = False) -> None:
-    """Put an object under all its names. Raises the storage's error, with nothing of the object left if possible."""
-    done: list[str] = []
+    """Put an object under all its names. Raises the storage's error, with nothing of the object left if possible.
+
+    Nor is anything left of the put that failed: of one whose answer was lost nobody knows what it did. What was to be
+    overwritten stays, in its old or its new form.
+    """
+    begun: list[str] = []
     try:
         for each in names_of(kind, name):
+            begun.append(each)
             storage.put(each, data, overwrite=overwrite)
-            done.append(each)
-    except EngineError:
-        for each in done:
+    except EngineError as error:
+        if isinstance(error, ObjectExistsError):
+            begun.pop()  # somebody else's
+        for each in begun if not overwrite else ():
             with contextlib.suppress(RepositoryError):
                 storage.delete(each)
         raise
@@ -79,9 +86,7 @@ def list_names(storage: Storage, kind: ObjectKind) -> Iterator[str]:
     names = {stored.name for stored in storage.list(prefix)}
     if kind in WRITTEN_TWICE:
         names.update(stored.name.removeprefix(COPIES) for stored in storage.list(COPIES + prefix))
-    for name in sorted(names):
-        if object_id_of(name) is not None:
-            yield name
+    yield from (name for name in sorted(names) if is_name_of(kind, name))
 
 
 def delete_all(storage: Storage, kind: ObjectKind, name: str) -> None:

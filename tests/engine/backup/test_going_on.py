@@ -1,12 +1,20 @@
 """Interrupted backups go on from their checkpoint: what did not change is not read twice (2.15)."""
 
+import contextlib
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from repositories.engine.errors import CommitRefusedError, LeaseLostError, OperationCancelledError, SourceVanishedError
+from repositories.engine.errors import (
+    CommitRefusedError,
+    LeaseLostError,
+    OperationCancelledError,
+    SourceVanishedError,
+    StorageFullError,
+)
 from repositories.engine.manifest.backups import list_backups
 from repositories.engine.manifest.problems import ProblemKind
 from repositories.engine.repository import Repository, open_repository
@@ -194,12 +202,21 @@ def test_a_source_that_goes_away_is_gone_on_with(tmp_path: Path, source: Path, r
 class FullOnce(FaultyStorage):
     """A medium that is full at one write and has room again."""
 
-    def _breaks(self) -> bool:
+    def put(self, name: str, data: bytes | memoryview, *, overwrite: bool = False) -> None:
+        with self._mended():
+            super().put(name, data, overwrite=overwrite)
+
+    def put_file(self, name: str, path: str) -> None:
+        with self._mended():
+            super().put_file(name, path)
+
+    @contextlib.contextmanager
+    def _mended(self) -> Iterator[None]:
         try:
-            return super()._breaks()
-        finally:
-            if self._at is not None and self.writes >= self._at:
-                self._at = None
+            yield
+        except StorageFullError:
+            self.breakage.mend()
+            raise
 
 
 def test_after_an_error_of_the_repository_no_checkpoint_is_put(source: Path) -> None:
@@ -211,7 +228,7 @@ def test_after_an_error_of_the_repository_no_checkpoint_is_put(source: Path) -> 
     for at in range(2, counting.writes, 2):
         storage.objects.clear()
         storage.objects.update(kept)
-        full = FullOnce(storage, Fault.FAIL, at)
+        full = FullOnce(storage, Fault.FULL, at)
         with pytest.raises(Exception, match="full"):
             often(open_repository(full, PASSWORD), source)
         after = full.writes - at

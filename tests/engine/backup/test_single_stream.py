@@ -137,7 +137,7 @@ def test_an_error_of_the_repository_ends_the_command(tmp_path: Path) -> None:
     known = tmp_path / "pid"
     memory = MemoryStorage()
     make_repository(memory)
-    repository = open_repository(FaultyStorage(memory, Fault.FAIL, 3), PASSWORD)
+    repository = open_repository(FaultyStorage(memory, Fault.FULL, 3), PASSWORD)
     # More than is ever buffered on the way to the medium.
     text = f"echo $$ > {known}; cat /dev/urandom; sleep 600"
     with pytest.raises(StorageFullError):

@@ -11,8 +11,9 @@ from repositories.engine.check import CheckReport, CheckRequest, check
 from repositories.engine.format.collection import LeaseRecord
 from repositories.engine.format.kinds import COPIES, ObjectKind
 from repositories.engine.format.records import decode, encode
+from repositories.engine.manifest.backups import list_backups
 from repositories.engine.repository import open_repository
-from repositories.engine.storage.faults import Fault, FaultyStorage, KilledError
+from repositories.engine.storage.faults import CHANGES, Breakage, Fault, FaultyStorage, KilledError
 from repositories.engine.storage.memory import MemoryStorage
 from tests.engine.prune.builders import back_up, files, forget, reopened, run
 from tests.engine.repositories import PASSWORD, make_repository
@@ -40,6 +41,7 @@ def without_a_copy(storage: MemoryStorage) -> set[str]:
 
 
 def scene(root: Path) -> MemoryStorage:
+    """Return a medium with two backups, the first of which is deleted."""
     storage = MemoryStorage()
     repository = make_repository(storage)
     first = back_up(repository, root / "tree", files(1, 2, 3))
@@ -56,7 +58,7 @@ def test_a_death_between_two_copies_is_no_damage(tmp_path: Path, what: str) -> N
         at += 1
         storage = MemoryStorage()
         storage.objects.update(base.objects)
-        faulty = DyingStorage(storage, at)
+        faulty = FaultyStorage(storage, breakage=Breakage(Fault.KILL, at, CHANGES))
         with contextlib.suppress(KilledError):
             if what == "prune":
                 run(faulty)
@@ -71,31 +73,16 @@ def test_a_death_between_two_copies_is_no_damage(tmp_path: Path, what: str) -> N
         run(storage)
         after = checked(storage)
         assert (after.problems, after.half_done, without_a_copy(storage)) == ([], 0, set()), at
-        if not faulty.dead:
+        if not faulty.breakage.dead:
             break
     assert halves >= 2
-
-
-class DyingStorage(FaultyStorage):
-    """Is dead from its n-th put or deletion on."""
-
-    def __init__(self, inner: MemoryStorage, at: int) -> None:
-        super().__init__(inner, Fault.KILL, at)
-
-    @property
-    def dead(self) -> bool:
-        return self._dead
-
-    def delete(self, name: str) -> None:
-        if self._breaks():
-            raise AssertionError("a kill raises")
-        super().delete(name)
 
 
 def test_a_lost_copy_is_told_though_others_write(tmp_path: Path) -> None:
     """The lease of a session that did not put the object explains nothing."""
     storage = scene(tmp_path)
-    name = next(each for each in storage.objects if each.startswith("copies/manifests/"))
+    (kept,) = list_backups(reopened(storage))
+    name = f"copies/manifests/{kept.manifest_id}"
     del storage.objects[name]
     with reopened(storage).begin_write():
         report = checked(storage)

@@ -31,7 +31,7 @@ def test_both_copies_are_put_and_deleted() -> None:
 def test_a_failed_second_put_takes_the_first_back() -> None:
     storage = MemoryStorage()
     with pytest.raises(StorageFullError):
-        put_all(FaultyStorage(storage, Fault.FAIL, 2), ObjectKind.INDEX, NAME, b"data")
+        put_all(FaultyStorage(storage, Fault.FULL, 2), ObjectKind.INDEX, NAME, b"data")
     assert storage.objects == {}
 
 

@@ -104,7 +104,7 @@ def test_directories_that_a_failed_creation_left_do_not_stop_the_next(tmp_path: 
     for at in range(1, counting.writes + 1):
         place = str(tmp_path / str(at))
         with pytest.raises(RepositoryError):
-            create_repository(FaultyStorage(LocalStorage(place), Fault.FAIL, at), OPTIONS)
+            create_repository(FaultyStorage(LocalStorage(place), Fault.FULL, at), OPTIONS)
         create_repository(LocalStorage(place), OPTIONS)
         assert open_repository(LocalStorage(place), PASSWORD).backups() == []
 
