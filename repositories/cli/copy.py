@@ -25,8 +25,9 @@ NAME = "copy"
 HELP = (
     "Copy backups into the repository at --to: all of them, those of one source, or those named. They keep their ids "
     "and the times at which they were received; what is there already is not copied again, so that a broken-off copy "
-    "is just run once more. Every byte is verified on the way; a backup with damage is left out, and the command ends "
-    f"with exit code 13. {LOCATION_RULE}"
+    "is just run once more. Tags, notes and holds that came upon them later go along, and what changes of these with "
+    "the next copy. Every byte is verified on the way; a backup with damage is left out, and the command ends with "
+    f"exit code 13. {LOCATION_RULE}"
 )
 EXAMPLES = (
     "copy /mnt/backups/home --to /mnt/second/home --to-password-file ~/.second-password",
@@ -92,18 +93,8 @@ def _target(options: Options, terminal: Terminal) -> RepositoryAccess:
 
 
 def _print(terminal: Terminal, report: dict[str, Any], *, dry_run: bool) -> None:
-    at_most = "" if report["related"] or not dry_run else "at most "
-    for verb, backups in (("copied", report["copied"]), ("healed", report["healed"])):
-        words = f"would be {verb}" if dry_run else verb
-        for backup in backups:
-            terminal.line(
-                f"{words}: {backup['short_id']} of {backup['time']}, {backup['source']}: "
-                f"{at_most}{show_bytes(backup['missing_bytes'])} were missing"
-            )
-    for backup in report["failed"]:
-        terminal.line(f"not copied: {backup['short_id']} of {backup['time']}, {backup['source']}: {backup['reason']}")
-    for name in report["damaged_manifests"]:
-        terminal.warning(f"{name} is damaged in both copies: that backup is lost, and was not copied")
+    _print_copied(terminal, report, dry_run=dry_run)
+    _print_left_out(terminal, report)
     terminal.line(_sum(report, dry_run=dry_run))
     if report["deleted_there"]:
         terminal.note(
@@ -114,10 +105,34 @@ def _print(terminal: Terminal, report: dict[str, Any], *, dry_run: bool) -> None
         terminal.note("Next: check --read-data on the repository that was copied from")
 
 
+def _print_copied(terminal: Terminal, report: dict[str, Any], *, dry_run: bool) -> None:
+    at_most = "" if report["related"] or not dry_run else "at most "
+    for verb, backups in (("copied", report["copied"]), ("healed", report["healed"])):
+        words = f"would be {verb}" if dry_run else verb
+        for backup in backups:
+            terminal.line(f"{words}: {_named(backup)}: {at_most}{show_bytes(backup['missing_bytes'])} were missing")
+
+
+def _print_left_out(terminal: Terminal, report: dict[str, Any]) -> None:
+    for backup in report["failed"]:
+        terminal.line(f"not copied: {_named(backup)}: {backup['reason']}")
+    for backup in report["gone"]:
+        terminal.line(f"not copied: {_named(backup)}: it was deleted meanwhile, and a prune has taken it")
+    for name in report["damaged_labels"]:
+        terminal.warning(f"{name} cannot be read: a tag, note or hold may be missing in the copies")
+    for name in report["damaged_manifests"]:
+        terminal.warning(f"{name} is damaged in both copies: that backup is lost, and was not copied")
+
+
+def _named(backup: dict[str, Any]) -> str:
+    return f"{backup['short_id']} of {backup['time']}, {backup['source']}"
+
+
 def _sum(report: dict[str, Any], *, dry_run: bool) -> str:
     copied = show_count(len(report["copied"]), "backup")
     parts = [f"{copied} {'would be copied' if dry_run else 'copied'}", f"{report['there']:,} there already"]
     parts += _told(report["failed"], "with damage not copied")
+    parts += _labels(report, dry_run=dry_run)
     if not dry_run:
         parts += [f"{show_bytes(report['bytes_read'])} read", f"{show_bytes(report['bytes_stored'])} stored"]
     return ", ".join(parts)
@@ -125,3 +140,14 @@ def _sum(report: dict[str, Any], *, dry_run: bool) -> str:
 
 def _told(backups: Sequence[object], what: str) -> list[str]:
     return [f"{len(backups):,} {what}"] if backups else []
+
+
+def _labels(report: dict[str, Any], *, dry_run: bool) -> list[str]:
+    """Return what is told of tags, notes and holds, where there is anything to tell."""
+    would = "would be " if dry_run else ""
+    parts = []
+    if report["labels_carried"]:
+        parts.append(f"{report['labels_carried']:,} later tags, notes and holds {would}carried over")
+    if report["labels_ended"]:
+        parts.append(f"{report['labels_ended']:,} {would}ended")
+    return parts

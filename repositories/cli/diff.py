@@ -20,6 +20,7 @@ from repositories.engine.process.paths import inner_path
 if TYPE_CHECKING:
     from repositories.engine.browse.difference import Change, Summary
     from repositories.engine.manifest.backups import Backup
+    from repositories.engine.repository import Repository
 
 NAME = "diff"
 HELP = (
@@ -63,7 +64,7 @@ def run(options: Options) -> int:
         inner = inner_path(os.fsencode(path), after.root.source.id)
         changes = _counted(differences(repository.reader(), before, after, inner), summary)
         shown = (change for change in changes if not options.stat and (options.metadata or not change.only_metadata))
-        _print(terminal, (before, after), shown, summary)
+        _print(terminal, _head(terminal, repository, (before, after)), shown, summary)
     return exits.DONE
 
 
@@ -73,13 +74,19 @@ def _counted(changes: "Iterator[Change]", summary: "Summary") -> "Iterator[Chang
         yield change
 
 
-def _print(
-    terminal: Terminal, backups: "tuple[Backup, Backup]", changes: "Iterator[Change]", summary: "Summary"
-) -> None:
+def _head(terminal: Terminal, repository: "Repository", backups: "tuple[Backup, Backup]") -> dict[str, Any]:
+    """Return what JSON tells of the two backups."""
     from repositories.engine.process.describe import backup_fields
+    from repositories.engine.process.label_fields import said_now
 
+    if not terminal.json:
+        return {}
+    said = said_now(repository)
+    return {name: backup_fields(each, said) for name, each in zip(("before", "after"), backups, strict=True)}
+
+
+def _print(terminal: Terminal, head: dict[str, Any], changes: "Iterator[Change]", summary: "Summary") -> None:
     if terminal.json:
-        head = {"before": backup_fields(backups[0]), "after": backup_fields(backups[1])}
         tail = lambda: {"summary": dataclasses.asdict(summary)}  # noqa: E731  (asked for when all is counted)
         print_spooled(terminal, head, "changes", map(_change_fields, changes), tail)
         return

@@ -70,7 +70,7 @@ def run(options: Options) -> int:
         kind, done = _dump(terminal, options, (repository, backup), inner)
     _tell(terminal, done)
     if options.output is not None:
-        terminal.document(_document(backup, inner, kind, done))
+        terminal.document(_document((repository, backup), inner, kind, done))
     return exits.INTEGRITY if done.damaged else exits.DONE
 
 
@@ -108,11 +108,13 @@ def _tell(terminal: Terminal, done: "Dumped") -> None:
         terminal.warning(f"{show_count(done.damaged, 'object')} left out; check tells what is damaged")
 
 
-def _document(backup: "Backup", path: bytes, kind: str, done: "Dumped") -> dict[str, Any]:
+def _document(of: "tuple[Repository, Backup]", path: bytes, kind: str, done: "Dumped") -> dict[str, Any]:
     from repositories.engine.process.describe import backup_fields
+    from repositories.engine.process.label_fields import said_now
 
+    repository, backup = of
     return {
-        "backup": backup_fields(backup),
+        "backup": backup_fields(backup, said_now(repository)),
         **path_fields(path or b"."),
         "format": kind,
         "members": done.members,

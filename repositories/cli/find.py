@@ -75,7 +75,7 @@ def run(options: Options) -> int:
     backups = _backups(repository, options)
     with repository.begin_read():
         search = Search(repository.reader(), backups, wanted)
-        _print(terminal, search, backups)
+        _print(terminal, search, (repository, backups))
     for backup, count in search.unread:
         terminal.warning(
             f"backup {backup.short_id}: {show_count(count, 'entry')} could not be searched: the list of its contents "
@@ -117,9 +117,10 @@ def _backups(repository: "Repository", options: Options) -> list["Backup"]:
     return [each for each in list_backups(repository) if options.source is None or each.source_name == options.source]
 
 
-def _print(terminal: Terminal, search: "Search", backups: list["Backup"]) -> None:
+def _print(terminal: Terminal, search: "Search", of: "tuple[Repository, list[Backup]]") -> None:
+    repository, backups = of
     if terminal.json:
-        head = {"backups": [_backup_fields(backup) for backup in backups]}
+        head = {"backups": _backups_fields(repository, backups)}
         unread = lambda: {  # noqa: E731  (asked for when all has been read)
             "unread": [{"short_id": backup.short_id, "entries": count} for backup, count in search.unread]
         }
@@ -146,11 +147,13 @@ def _span(version: "Version") -> str:
     return first if len(version.backups) == 1 else f"{first}..{last} ({len(version.backups):,})"
 
 
-def _backup_fields(backup: "Backup") -> dict[str, Any]:
+def _backups_fields(repository: "Repository", backups: list["Backup"]) -> list[dict[str, Any]]:
     from repositories.engine.process.describe import backup_fields
+    from repositories.engine.process.label_fields import said_now
 
-    fields = backup_fields(backup)
-    return {name: fields[name] for name in ("id", "short_id", "source", "time")}
+    said = said_now(repository)
+    told = [backup_fields(each, said) for each in backups]
+    return [{name: fields[name] for name in ("id", "short_id", "source", "time", "tags")} for fields in told]
 
 
 def _found_fields(found: "Found") -> dict[str, Any]:

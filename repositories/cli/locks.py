@@ -22,7 +22,7 @@ HELP = (
 )
 EXAMPLES = ("locks /mnt/backups/home", "locks -r /mnt/backups/home --watch --json")
 _WATCH_SECONDS = 310.0
-_COLUMNS = ("SINCE", "FOR", "STATE", "PROCESS", "HOST", "WHY")
+_COLUMNS = ("SINCE", "WORK", "STATE", "PROCESS", "HOST", "WHY")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

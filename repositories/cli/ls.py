@@ -21,6 +21,7 @@ from repositories.engine.process.paths import inner_path
 if TYPE_CHECKING:
     from repositories.engine.manifest.backups import Backup
     from repositories.engine.manifest.entries import Entry
+    from repositories.engine.repository import Repository
 
 NAME = "ls"
 HELP = (
@@ -62,16 +63,24 @@ def run(options: Options) -> int:
     # A single directory is read before any prune could take its pages; a whole backup may take a while.
     with repository.begin_read() if options.recursive else contextlib.nullcontext():
         entries = entries_of(repository.reader(), backup, inner, recursive=options.recursive)
-        _print(terminal, backup, entries, long=options.long)
+        _print(terminal, (repository, backup), entries, long=options.long)
     return exits.DONE
 
 
-def _print(terminal: Terminal, backup: "Backup", entries: Iterator[tuple[bytes, "Entry"]], *, long: bool) -> None:
+def _print(
+    terminal: Terminal,
+    of: "tuple[Repository, Backup]",
+    entries: Iterator[tuple[bytes, "Entry"]],
+    *,
+    long: bool,
+) -> None:
     from repositories.engine.process.describe import backup_fields, entry_fields
+    from repositories.engine.process.label_fields import said_now
 
+    repository, backup = of
     if terminal.json:
         fields = (entry_fields(path, entry) for path, entry in entries)
-        print_spooled(terminal, {"backup": backup_fields(backup)}, "entries", fields)
+        print_spooled(terminal, {"backup": backup_fields(backup, said_now(repository))}, "entries", fields)
         return
     terminal.lines(
         f"{facts(entry)} {group(entry):>10}  {named(path, entry)}" if long else show_path(path)

@@ -61,7 +61,7 @@ def run(options: Options) -> int:
         if terminal.json:
             counts = [_count_fields(count) for count in backup.root.problem_counts]
             tail = {"problem_count": listed, "problem_counts": counts}
-            print_spooled(terminal, {"backup": backup_fields(backup, said=said)}, "problems", problems, lambda: tail)
+            print_spooled(terminal, {"backup": backup_fields(backup, said)}, "problems", problems, lambda: tail)
         else:
             _print(terminal, backup, problems, label_fields(backup, said))
             if most is not None and listed > most:
@@ -102,7 +102,10 @@ def _copied(backup: "Backup") -> list[tuple[str, str]]:
     copied = backup.copied
     if copied is None:
         return []
-    return [("copied", f"from repository {copied.repository_id.hex()} on {show_time(copied.copied_ns)}")]
+    lines = [("copied", f"from repository {copied.repository_id.hex()} on {show_time(copied.copied_ns)}")]
+    if copied.first_repository_id is not None:
+        lines.append(("made in", f"repository {copied.first_repository_id.hex()}"))
+    return lines
 
 
 def _hold(hold: dict[str, Any]) -> str:

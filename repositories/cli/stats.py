@@ -107,12 +107,16 @@ def _print(terminal: Terminal, found: "Statistics", *, each_backup: bool) -> Non
 
 
 def _totals(found: "Statistics") -> list[tuple[str, str]]:
+    sizes = found.logical_bytes, found.content_bytes, found.used_bytes
     shared = f"{show_bytes(found.shared_bytes)}, {show_bytes(found.between_sources_bytes)} of it by several sources"
     return [
-        ("backups", f"{len(found.backups):,} of {show_count(len(found.sources), 'source')}"),
+        (
+            "backups",
+            f"{len(found.backups):,} of {show_count(len(found.sources), 'source')}" if found.backups else "none",
+        ),
         ("they describe", show_bytes(found.logical_bytes)),
-        ("each content once", f"{show_bytes(found.content_bytes)} (deduplication {_ratio(found)[0]})"),
-        ("compressed to", f"{show_bytes(found.used_bytes)} (compression {_ratio(found)[1]})"),
+        ("each content once", f"{show_bytes(found.content_bytes)}{_ratio('deduplication', *sizes[:2])}"),
+        ("on the medium", f"{show_bytes(found.used_bytes)}{_ratio('compression', *sizes[1:])}"),
         ("used by several backups", shared),
         ("used by no backup", f"{show_bytes(found.unused_bytes)}: deleted, unfinished or left over"),
         ("stored more than once", show_bytes(found.repeated_bytes)),
@@ -122,14 +126,12 @@ def _totals(found: "Statistics") -> list[tuple[str, str]]:
     ]
 
 
-def _ratio(found: "Statistics") -> tuple[str, str]:
-    """Return deduplication and compression as ratios with one decimal, computed in integers."""
-    return _tenths(found.logical_bytes, found.content_bytes), _tenths(found.content_bytes, found.used_bytes)
-
-
-def _tenths(larger: int, smaller: int) -> str:
-    tenths = (larger * 20 // smaller + 1) // 2 if smaller else 10
-    return f"{tenths // 10}.{tenths % 10} : 1"
+def _ratio(what: str, before: int, after: int) -> str:
+    """Return a ratio with one decimal, computed in integers; nothing where lists and seals outweigh what is saved."""
+    if before < after or not after:
+        return ""
+    tenths = (before * 20 // after + 1) // 2
+    return f" ({what} {tenths // 10}.{tenths % 10} : 1)"
 
 
 def _source_row(use: "Use") -> tuple[str, ...]:
@@ -151,9 +153,7 @@ def _document(found: "Statistics") -> dict[str, Any]:
     chosen = found.chosen
     return {
         **{name: getattr(found, name) for name in _FIGURES},
-        "sources": [
-            {"source": show_text(use.name), "backups": len(use.backups), **_sizes(use)} for use in found.sources
-        ],
+        "sources": list(map(_source_fields, found.sources)),
         "backups": None if chosen else [{**_named(use.backups[0]), **_sizes(use)} for use in found.backups],
         "chosen": None if chosen is None else {"backups": list(map(_named, chosen.backups)), **_sizes(chosen)},
         "unreadable": list(map(_named, found.unreadable)),

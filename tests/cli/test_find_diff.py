@@ -58,6 +58,22 @@ def test_find_tells_versions_and_backups(programs: Programs, ids: list[str]) -> 
     assert f"{ids[2]}  docs/Letter.odt" in lines[2]
 
 
+def test_json_tells_the_tags_that_count_now(programs: Programs, ids: list[str], tmp_path: Path) -> None:
+    """Of ls, diff, dump, find and show as of list: what came upon a backup since, and what was taken away."""
+    change = ("tag", programs.repository, ids[2], "--add", "late", "--remove", "third")
+    assert programs.repo(*change).code == exits.DONE  # type: ignore[arg-type]
+    repository, where = programs.repository, tmp_path / "dumped"
+    told = {
+        "ls": programs.repo("ls", repository, ids[2], "--json").json["backup"],
+        "diff": programs.repo("diff", repository, ids[0], ids[2], "--json").json["after"],
+        "dump": programs.repo("dump", repository, ids[2], "new", "--output", where, "--json").json["backup"],
+        "find": programs.repo("find", repository, "new", "--json").json["backups"][2],
+        "show": programs.repo("show", repository, ids[2], "--json").json["backup"],
+        "list": programs.repo("list", repository, "--json").json["backups"][2],
+    }
+    assert {name: fields["tags"] for name, fields in told.items()} == {name: ["late"] for name in told}
+
+
 def test_find_takes_filters(programs: Programs, ids: list[str]) -> None:
     def paths(*words: str) -> list[str]:
         document = programs.repo("find", "-r", programs.repository, *words, "--json").json

@@ -132,3 +132,39 @@ def test_an_older_state_of_the_target_gets_no_copies(
     assert ended.code != exits.DONE
     assert "the repository to copy to: the repository shows an earlier state than before" in ended.err
     assert not any((second / "packs").rglob("*"))
+
+
+def test_what_was_said_of_a_backup_goes_along(programs: Programs, tree: Path, second: Path, tmp_path: Path) -> None:
+    """Tags, notes and holds that came later; what changes of them is carried by the next copy, and told."""
+    programs.back_up(tree, words=("--tag", "made with"))
+    words = ("--add", "yearly", "--note", "before the move")
+    assert programs.repo("tag", programs.repository, "latest", *words).code == exits.DONE
+    assert programs.repo("hold", programs.repository, "latest", "--reason", "court").code == exits.DONE
+    planned = copy(programs, second, "--dry-run")
+    assert "3 later tags, notes and holds would be carried over" in planned.out
+    done = copy(programs, second, "--json").json
+    assert (done["labels_carried"], done["labels_ended"], done["damaged_labels"]) == (3, 0, [])
+    assert programs.repo("tag", programs.repository, "latest", "--remove", "yearly").code == exits.DONE
+    assert programs.repo("hold", programs.repository, "latest", "--release").code == exits.DONE
+    again = copy(programs, second)
+    assert "2 ended" in again.out
+    assert "later tags" not in copy(programs, second).out
+    programs.password_file = tmp_path / "second password"
+    (copied,) = programs.repo("list", second, "--json").json["backups"]
+    assert (copied["tags"], copied["holds"]) == (["made with"], [])
+    assert [each["text"] for each in copied["remarks"]] == ["before the move"]
+
+
+def test_a_backup_with_a_note_that_cannot_be_read(programs: Programs, tree: Path, second: Path) -> None:
+    """It may be a hold: the copy is made, and it is said what may be missing."""
+    programs.back_up(tree)
+    assert programs.repo("tag", programs.repository, "latest", "--add", "yearly").code == exits.DONE
+    (note,) = (programs.repository / "annotations").iterdir()
+    note.chmod(0o600)
+    data = bytearray(note.read_bytes())
+    data[100] ^= 1
+    note.write_bytes(data)
+    ended = copy(programs, second)
+    assert ended.code == exits.INTEGRITY
+    assert "1 backup copied" in ended.out
+    assert f"annotations/{note.name} cannot be read: a tag, note or hold may be missing" in ended.err

@@ -39,6 +39,20 @@ def test_stats(programs: Programs, tree: Path) -> None:
     assert [each["unique_bytes"] < 3000 for each in found["backups"]] == [True, True]
 
 
+def test_stats_of_an_empty_repository_and_of_a_tiny_backup(programs: Programs, tmp_path: Path) -> None:
+    """Nothing is called a saving where lists and seals are more than what is saved."""
+    empty = programs.repo("stats", programs.repository)
+    assert (empty.code, empty.err) == (exits.DONE, "")
+    assert empty.out.splitlines()[0].split() == ["backups", "none"]
+    (tmp_path / "tiny").mkdir()
+    (tmp_path / "tiny" / "file").write_bytes(b"x")
+    programs.back_up(tmp_path / "tiny")
+    tiny = programs.repo("stats", programs.repository).out
+    assert "1 of 1 source" in tiny
+    for text in (empty.out, tiny):
+        assert " : 1" not in text
+
+
 def test_what_forgetting_frees(programs: Programs, tree: Path) -> None:
     programs.back_up(tree)
     programs.back_up(tree)

@@ -9,7 +9,7 @@ from repositories.engine.copying.learning import Learning
 from repositories.engine.copying.needs import Needs
 from repositories.engine.copying.origin import Origin
 from repositories.engine.copying.related import Presence, bytes_of, carry_over, lacking
-from repositories.engine.copying.session import CopySession
+from repositories.engine.copying.session import CopySession, fits
 from repositories.engine.copying.unrelated import Translation
 from repositories.engine.ids import ChunkKind
 from repositories.engine.index.lookup import ChunkIndex
@@ -98,10 +98,16 @@ class _Indexed:
     def has(self, kind: ChunkKind, chunk_id: bytes) -> bool:
         return self._index.present(chunk_id) is not None
 
+    def fits(self, kind: ChunkKind, chunk_id: bytes, length: int) -> bool:
+        return fits(self._index, kind, chunk_id, length)
+
 
 class _Nothing:
     def has(self, kind: ChunkKind, chunk_id: bytes) -> bool:
         return False
+
+    def fits(self, kind: ChunkKind, chunk_id: bytes, length: int) -> bool:
+        return True
 
 
 def missing_of(origin: Origin, needs: Needs, index: ChunkIndex | None) -> int:

@@ -98,7 +98,11 @@ class Learning:
             return old == new
         if self._translation.knows(old, PLAIN):
             return True
-        return self._translation.is_there(kind, new) and self._translation.teach((old, new), PLAIN)
+        # Neither is read: what is said of the old one must be true of the new one.
+        length = self._translation.length_of(kind, old)
+        if length is None or not self._translation.is_there(kind, new, length):
+            return False
+        return self._translation.teach((old, new), PLAIN)
 
 
 def _entries(page: bytes) -> Iterator[Entry]:

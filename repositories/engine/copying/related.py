@@ -23,17 +23,27 @@ class Presence(Protocol):
     def has(self, kind: ChunkKind, chunk_id: bytes) -> bool:
         """Tell whether a chunk counts as stored."""
 
+    def fits(self, kind: ChunkKind, chunk_id: bytes, length: int) -> bool:
+        """Tell whether one that counts as stored is of this kind and length."""
+
 
 def lacking(origin: Origin, named: tuple[Sequence[int], bytes | bytearray], target: Presence) -> list[Need]:
     """Return the chunks of `named` (ordinals, kinds) that the target lacks, in the order in which they lie.
 
-    Asks for each of them, so that a commit in a session verifies those that are there.
+    Asks for each of them, so that a commit in a session verifies those that are there. What is there is not read: the
+    origin's index must say of it what the target knows, or the copy might be one that nobody can restore. Raises
+    IntegrityError.
     """
     index = origin.index
     found: array[int] = array("Q")
     for ordinal, kind in zip(*named, strict=True):
-        if not target.has(ChunkKind(kind), index.id_at(ordinal)):
+        chunk_id = index.id_at(ordinal)
+        if not target.has(ChunkKind(kind), chunk_id):
             found.append(ordinal << 2 | kind)
+        elif not target.fits(ChunkKind(kind), chunk_id, index.length_at(ordinal)):
+            raise IntegrityError(
+                f"chunk {chunk_id.hex()} is another one than the index says", hint="run check on the origin"
+            )
     return [(each >> 2, ChunkKind(each & 3)) for each in sorted(found)]
 
 

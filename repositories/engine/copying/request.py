@@ -52,7 +52,9 @@ class CopyReport:
 
     `there` were in the target already, `deleted_there` are deleted in it, and stay so; `healed` were there, hurt by the
     last check, and what they lacked was stored again. `resealed_blocks` went over without being compressed again.
-    `damaged_manifests` of the origin may be further backups.
+    `damaged_manifests` of the origin may be further backups; `gone` were deleted there, and taken by a prune, before
+    they had been copied. `labels_carried` tags, notes and holds were put on copies, `labels_ended` that earlier copies
+    had brought were withdrawn; `damaged_labels` of the origin, which may be further ones, cannot be read.
     """
 
     related: bool
@@ -66,8 +68,12 @@ class CopyReport:
     new_chunks: int = 0
     resealed_blocks: int = 0
     damaged_manifests: list[str] = field(default_factory=list)
+    gone: list[Backup] = field(default_factory=list)
+    labels_carried: int = 0
+    labels_ended: int = 0
+    damaged_labels: list[str] = field(default_factory=list)
 
     @property
     def exit_code(self) -> int:
-        """0, or 13 when a backup could not be read."""
-        return INTEGRITY_EXIT if self.failed or self.damaged_manifests else 0
+        """0, or 13 when a backup, or what was said of it, could not be read."""
+        return INTEGRITY_EXIT if self.failed or self.damaged_manifests or self.damaged_labels else 0

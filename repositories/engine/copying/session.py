@@ -6,6 +6,7 @@ Owns these two. All else is a write session's (repositories/engine/sessions/writ
 from repositories.engine.copying.request import FLUSH_SECONDS
 from repositories.engine.format.commits import CopiedFrom, CopiedManifestRecord, ManifestRecord
 from repositories.engine.ids import ChunkKind
+from repositories.engine.index.lookup import ChunkIndex
 from repositories.engine.packs.directory import PackClass
 from repositories.engine.packs.table import table_ids
 from repositories.engine.packs.whole_blocks import WholeBlock
@@ -32,6 +33,10 @@ class CopySession(WriteSession):
         stored = super().put(kind, data)
         self._flush_when_due()
         return stored
+
+    def fits(self, kind: ChunkKind, chunk_id: bytes, length: int) -> bool:
+        """Tell whether a chunk that counts as stored is of this kind and length; what is in flight here was proven."""
+        return self._index.present(chunk_id) is None or fits(self._index, kind, chunk_id, length)
 
     def put_block(self, pack_class: PackClass, block: WholeBlock) -> None:
         """Store a block of a related repository, whose chunks are all missing here. Raises what poisoned the session.
@@ -60,3 +65,9 @@ class CopySession(WriteSession):
         if copied is None:
             return ManifestRecord(plain.fence, received_ns, plain.generation, plain.session_id, root)
         return CopiedManifestRecord(plain.fence, received_ns, plain.generation, plain.session_id, root, copied)
+
+
+def fits(index: ChunkIndex, kind: ChunkKind, chunk_id: bytes, length: int) -> bool:
+    """Tell whether the index knows a chunk as one of this kind and length."""
+    place = index.locate(kind, chunk_id)
+    return place is not None and place.length == length

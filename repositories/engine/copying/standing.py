@@ -47,11 +47,21 @@ class TargetBackups:
                 standing = self._read(stored)
             known[stored.object_id] = standing
         self._known = known
-        self._by_id = {each.root.backup_id: each for each in known.values() if each is not None}
+        found = (each for each in known.values() if each is not None)
+        # Of several with one id the one that counts is meant.
+        self._by_id = {each.root.backup_id: each for each in sorted(found, key=lambda each: not each.deleted)}
 
     def find(self, backup_id: str) -> Standing | None:
         """Return the backup of this id, if the target has it."""
         return self._by_id.get(backup_id)
+
+    def has_another(self, backup_id: str, manifest_id: str) -> bool:
+        """Tell whether a manifest other than this one makes the same backup, and is not deleted."""
+        return any(
+            each.root.backup_id == backup_id and each.manifest_id != manifest_id and not each.deleted
+            for each in self._known.values()
+            if each is not None
+        )
 
     def lineage_for(self, root: BackupRoot, received_ns: int) -> dict[int, object]:
         """Return the fields of the lineage that differ in the target."""
@@ -89,11 +99,16 @@ class TargetBackups:
 
 
 def root_in_target(raw: bytes, changes: dict[int, object], lineage: dict[int, object]) -> bytes:
-    """Return the root of a copy: the original's with these fields changed, all else byte for byte."""
+    """Return the root of a copy: the original's with these fields changed, all else byte for byte.
+
+    Raises IntegrityError where no reader would take it.
+    """
     fields = fields_of(raw)
     made = with_fields(raw, {**changes, _LINEAGE: as_raw(with_fields(fields[_LINEAGE], lineage))})
     if len(made) > MAX_ROOT:
         # The heads only help to notice backups that were taken away: a copy without them is better than none.
         made = with_fields(raw, {**changes, _LINEAGE: as_raw(with_fields(fields[_LINEAGE], {**lineage, _HEADS: []}))})
+    if len(made) > MAX_ROOT:
+        raise IntegrityError(f"its root of {len(made):,} bytes would be over the limit of {MAX_ROOT:,}")
     decode_root(made)
     return made

@@ -35,7 +35,7 @@ class _OriginReader:
         return self._origin.read(kind, chunk_id)
 
     def locate(self, kind: ChunkKind, chunk_id: bytes) -> _Place | None:
-        length = self._origin.length_of(chunk_id)
+        length = self._origin.length_of(kind, chunk_id)
         return None if length is None else _Place(length)
 
 
@@ -57,4 +57,4 @@ class Structure(ReferenceCheck):
 
     def _length(self, kind: ChunkKind, chunk_id: bytes) -> int | None:
         # The origin's index is asked each time: a million lengths need not be kept beside it.
-        return self._origin.length_of(chunk_id)
+        return self._origin.length_of(kind, chunk_id)

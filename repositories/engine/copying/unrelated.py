@@ -57,9 +57,13 @@ class Translation:
         ordinal = self._origin.index.find(chunk_id)
         return ordinal is not None and self._roles[ordinal] == role
 
-    def is_there(self, kind: ChunkKind, made: bytes) -> bool:
-        """Tell whether the target holds a chunk of its own; a commit then makes sure that it still does."""
-        return self._session.has(kind, made)
+    def length_of(self, kind: ChunkKind, chunk_id: bytes) -> int | None:
+        """Return what the origin says of a chunk's length, or None if it knows none of this kind."""
+        return self._origin.length_of(kind, chunk_id)
+
+    def is_there(self, kind: ChunkKind, made: bytes, length: int | None = None) -> bool:
+        """Tell whether the target holds a chunk, of this length; a commit then makes sure that it still does."""
+        return self._session.has(kind, made) and (length is None or self._session.fits(kind, made, length))
 
     def teach(self, pair: tuple[bytes, bytes], role: int) -> bool:
         """Take (id in the origin, id in the target) for the same; return True."""

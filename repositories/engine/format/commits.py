@@ -17,11 +17,16 @@ class ManifestRecord(Record, frozen=True):
 
 
 class CopiedFrom(Record, frozen=True):
-    """Of which manifest in which repository a backup is a copy, and when it was made by the writer's clock."""
+    """Of which manifest in which repository a backup is a copy, and when it was made by the writer's clock.
+
+    Where that was a copy itself, the two last fields name the repository that the backup was made in, and its manifest.
+    """
 
     repository_id: ObjectId
     manifest_id: ObjectId
     copied_ns: int
+    first_repository_id: ObjectId | None = None
+    first_manifest_id: ObjectId | None = None
 
 
 class CopiedManifestRecord(ManifestRecord, frozen=True):

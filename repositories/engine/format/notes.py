@@ -30,6 +30,14 @@ class AnnotationRecord(Record, frozen=True):
     withdraws: bytes | None = None
 
 
+class CopiedAnnotationRecord(AnnotationRecord, frozen=True):
+    """An annotation of either origin: with `copied` it came with a copy, and that is the id under which it was put
+    first, in whatever repository that was.
+    """
+
+    copied: bytes | None = None
+
+
 class TombstoneRecord(Record, frozen=True):
     """What `tombstones/<id>` seals: these manifests are deleted.
 

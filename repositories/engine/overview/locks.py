@@ -15,13 +15,20 @@ from repositories.engine.prune.others import EXPIRES_AFTER, Life, Others, OtherS
 from repositories.engine.repository import Repository
 
 _LOOK_SECONDS = 1.0
-_PURPOSES = {SessionPurpose.WRITE: "write", SessionPurpose.READ: "read", SessionPurpose.PRUNE: "prune"}
+_PURPOSES = {
+    SessionPurpose.WRITE: "write",
+    SessionPurpose.READ: "read",
+    SessionPurpose.PRUNE: "prune",
+    SessionPurpose.ROTATE: "rotation",
+    SessionPurpose.KEYS: "keys",
+}
 _STANDS = f"it is dead once its lease stands still for {EXPIRES_AFTER / 60:.0f} minutes"
 
 
 @dataclass(frozen=True, slots=True)
 class SessionView:
-    """One session. `purpose` is `write` (a backup or a copy), `read` (a restore, check or copy), `prune` or `unknown`.
+    """One session. `purpose` is `write` (a backup or a copy), `read` (a restore, check or copy), `prune`, `rotation` or
+    `keys` (another change of keys), or `unknown`.
 
     `state` is `alive`, `dead` or `unknown`, for the reason in `why`. `started_ns` is by the holder's clock.
     """

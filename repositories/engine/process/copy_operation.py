@@ -9,11 +9,10 @@ from typing import Any
 from repositories.engine.backup.options import Hooks
 from repositories.engine.clock import SYSTEM_CLOCK
 from repositories.engine.copying import CopiedBackup, CopyReport, CopyRequest, copy_backups
-from repositories.engine.display import show_text
+from repositories.engine.display import show_text, time_field
 from repositories.engine.errors import ConfigurationError, EngineError
 from repositories.engine.manifest.backups import Backup
 from repositories.engine.process.channel import Channel
-from repositories.engine.process.describe import backup_fields
 from repositories.engine.process.introduction import introduce
 from repositories.engine.process.opening import open_for, watch_states
 from repositories.engine.process.protocol import Log
@@ -77,6 +76,10 @@ def copy_fields(report: CopyReport, target: Repository) -> dict[str, Any]:
         "new_chunks": report.new_chunks,
         "resealed_blocks": report.resealed_blocks,
         "damaged_manifests": list(report.damaged_manifests),
+        "gone": [_named(backup) for backup in report.gone],
+        "labels_carried": report.labels_carried,
+        "labels_ended": report.labels_ended,
+        "damaged_labels": list(report.damaged_labels),
     }
 
 
@@ -88,5 +91,10 @@ def _copied(backups: Sequence[CopiedBackup]) -> list[dict[str, Any]]:
 
 
 def _named(backup: Backup) -> dict[str, Any]:
-    fields = backup_fields(backup)
-    return {name: fields[name] for name in ("id", "short_id", "source", "time", "logical_bytes")}
+    return {
+        "id": show_text(backup.id),
+        "short_id": backup.short_id,
+        "source": show_text(backup.source_name),
+        "time": time_field(backup.received_ns),
+        "logical_bytes": backup.root.statistics.logical_bytes,
+    }

@@ -22,10 +22,10 @@ from repositories.engine.repository import Repository
 COMPLETE, PARTIAL, DAMAGED = "complete", "partial", "damaged"
 
 
-def backup_fields(backup: Backup, hurt: frozenset[str] = frozenset(), said: Said | None = None) -> dict[str, Any]:
+def backup_fields(backup: Backup, said: Said, hurt: frozenset[str] = frozenset()) -> dict[str, Any]:
     """Return one backup as `list` tells it; sizes in bytes. `hurt`: as for `backup_state`.
 
-    Without `said` its tags are those that it was made with, and holds and remarks are not told.
+    Its tags are those that count now: not all that it was made with, and such as came upon it since.
     """
     root = backup.root
     source, origin, lineage, figures = root.source, root.origin, root.lineage, root.statistics
@@ -47,7 +47,6 @@ def backup_fields(backup: Backup, hurt: frozenset[str] = frozenset(), said: Said
         "run_id": show_text(origin.run_id),
         "trigger": show_text(origin.trigger),
         "scheduled_for": None if origin.scheduled_for_ns is None else time_field(origin.scheduled_for_ns),
-        "tags": [show_text(tag) for tag in origin.tags],
         "files": figures.files,
         "directories": figures.directories,
         "links": figures.links,
@@ -60,12 +59,12 @@ def backup_fields(backup: Backup, hurt: frozenset[str] = frozenset(), said: Said
         "notes": figures.notes,
         "manifest_id": backup.manifest_id,
         "copied_from": _copied_from(backup),
-        **({} if said is None else label_fields(backup, said)),
+        **label_fields(backup, said),
     }
 
 
 def _copied_from(backup: Backup) -> dict[str, str] | None:
-    """Return of what a backup is a copy; its `time` is that of the original."""
+    """Return of what a backup is a copy, and where it was made if that was one, too; its `time` is the original's."""
     copied = backup.copied
     if copied is None:
         return None
@@ -73,20 +72,22 @@ def _copied_from(backup: Backup) -> dict[str, str] | None:
         "repository_id": copied.repository_id.hex(),
         "manifest_id": copied.manifest_id.hex(),
         "time": time_field(copied.copied_ns),
+        "first_repository_id": (copied.first_repository_id or copied.repository_id).hex(),
+        "first_manifest_id": (copied.first_manifest_id or copied.manifest_id).hex(),
     }
 
 
 def backups_document(
     backups: Sequence[Backup],
     damaged: Sequence[str],
-    hurt: frozenset[str] = frozenset(),
-    said: Said | None = None,
+    hurt: frozenset[str],
+    said: Said,
 ) -> dict[str, Any]:
     """Return the object of `list`, oldest first as the repository gives them.
 
     `damaged` names the manifests that neither copy gives back: backups that are lost. `hurt`: as for `backup_state`.
     """
-    return {"backups": [backup_fields(each, hurt, said) for each in backups], "damaged_manifests": list(damaged)}
+    return {"backups": [backup_fields(each, said, hurt) for each in backups], "damaged_manifests": list(damaged)}
 
 
 def backup_state(backup: Backup, hurt: frozenset[str] = frozenset()) -> str:

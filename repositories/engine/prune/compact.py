@@ -93,6 +93,10 @@ class CompactIndex:
         """Return the decoded length of the chunk in a place."""
         return self._lengths[ordinal]
 
+    def kind_at(self, ordinal: int) -> int:
+        """Return the kind of the chunk in a place."""
+        return self._kinds[ordinal]
+
     def places(self, standing: int) -> Iterator[int]:
         """Yield all places of the chunk that `standing` stands for, that one first."""
         ordinal = standing

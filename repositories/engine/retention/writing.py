@@ -8,7 +8,12 @@ from collections.abc import Iterable
 
 from repositories.engine.clock import Clock
 from repositories.engine.format.kinds import ObjectKind
-from repositories.engine.format.notes import AnnotationKind, AnnotationRecord, TombstoneRecord
+from repositories.engine.format.notes import (
+    AnnotationKind,
+    AnnotationRecord,
+    CopiedAnnotationRecord,
+    TombstoneRecord,
+)
 from repositories.engine.format.records import encode
 from repositories.engine.objects.rotations import KeyWatch
 from repositories.engine.objects.store import ObjectStore
@@ -39,6 +44,10 @@ class NotesWriter:
     def annotate(self, kind: AnnotationKind, manifest_id: bytes, text: str, expires_ns: int | None = None) -> None:
         """Put an annotation."""
         self._say(AnnotationRecord(kind, manifest_id, self._clock.now_ns(), text, expires_ns))
+
+    def carry(self, record: CopiedAnnotationRecord) -> None:
+        """Put an annotation of another repository, with the texts and times that it has there."""
+        self._say(record)
 
     def withdraw(self, annotation: Annotation) -> None:
         """End an annotation."""

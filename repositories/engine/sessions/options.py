@@ -19,9 +19,13 @@ def _default_workers() -> int:
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """Compression (`off`, `fast`, `default`, `max`), threads that seal, sizes in bytes."""
+    """Compression (`off`, `fast`, `default`, `max`), threads that seal, sizes in bytes.
+
+    `work` is what people are told to run again where a commit is refused.
+    """
 
     compression: str = "default"
     workers: int = field(default_factory=_default_workers)
     pack_target: int = 32 * MIB
     in_flight: int = 32 * MIB
+    work: str = "backup"

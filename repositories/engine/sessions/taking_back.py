@@ -12,7 +12,7 @@ from repositories.engine.objects.store import ObjectStore
 REASON = "taken back by its writer: a prune or a key rotation passed by"
 
 
-def take_back(store: ObjectStore, manifest_id: bytes, now_ns: int) -> None:
-    """Remove a manifest that does not count; the tombstone first. Raises the storage's errors."""
-    store.put(ObjectKind.TOMBSTONE, encode(TombstoneRecord((manifest_id,), now_ns, REASON)))
+def take_back(store: ObjectStore, manifest_id: bytes, now_ns: int, reason: str = REASON) -> None:
+    """Remove a manifest that shall not count; the tombstone first. Raises the storage's errors."""
+    store.put(ObjectKind.TOMBSTONE, encode(TombstoneRecord((manifest_id,), now_ns, reason)))
     store.remove(ObjectKind.MANIFEST, manifest_id)

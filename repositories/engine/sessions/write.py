@@ -53,6 +53,7 @@ class WriteSession:
         self._store = store
         self._catalogue = catalogue
         self._clock = clock
+        self._work = options.work
         style = BlockStyle(level_of(options.compression), store.keyring.record.padding)
         self._lease = Lease(store, SessionPurpose.WRITE, clock.now_ns())
         try:
@@ -76,8 +77,7 @@ class WriteSession:
         self._own_packs: list[PackRecord] = []
         self._references = References(self._index)
         self._closed = False
-        self.stored_bytes = 0
-        self.new_chunks = 0
+        self.stored_bytes = self.new_chunks = 0
 
     def __enter__(self) -> Self:
         """Return the session; leaving the block closes it."""
@@ -178,8 +178,8 @@ class WriteSession:
                 take_back(self._store, manifest_id, self._clock.now_ns())
                 self._keys.require_quiet(_NOT_COMMITTED, confirm)
         raise CommitRefusedError(
-            "prunes or a key rotation passed by while this backup was being committed; nothing was committed",
-            hint="run the backup again",
+            f"prunes or a key rotation passed by while this {self._work} was being committed; {_NOT_COMMITTED}",
+            hint=f"run the {self._work} again",
         )
 
     def close(self) -> None:
@@ -262,8 +262,8 @@ class WriteSession:
         lost += self._references.find_again(taken, packs_of(self._live))
         if lost:
             raise CommitRefusedError(
-                f"a prune marked or removed {lost} packs or chunks that this backup refers to; nothing was committed",
-                hint="run the backup again",
+                f"a prune marked or removed {lost} packs or chunks that this {self._work} refers to; {_NOT_COMMITTED}",
+                hint=f"run the {self._work} again",
             )
         self.fence = self._marks.highest
         self._lease.hold_fence(self.fence)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from repositories.engine.backup.options import Hooks
+from repositories.engine.check import CheckRequest, check
 from repositories.engine.errors import OperationCancelledError
 from repositories.engine.forgetting import ForgetRequest, forget, plan
 from repositories.engine.manifest.backups import list_backups
@@ -14,6 +15,7 @@ from repositories.engine.prune import PruneRequest, prune
 from repositories.engine.storage.memory import MemoryStorage
 from repositories.engine.throttle import Throttle
 from tests.engine.copying.builders import OTHER_PASSWORD, copy
+from tests.engine.copying.pausing import Pausing
 from tests.engine.copying.small import all_contents, clone, make_origin, make_target, opened
 from tests.engine.fakes import StandingClock
 
@@ -110,3 +112,27 @@ def test_from_a_pruned_origin(made: MemoryStorage, related: bool) -> None:
     assert all_contents(opened(target, OTHER_PASSWORD)) == all_contents(opened(origin))
     lineage = list_backups(opened(target, OTHER_PASSWORD))[0].root.lineage
     assert (lineage.parent, lineage.parent_manifest) == (second.root.lineage.parent, None)
+
+
+@RELATION
+@pytest.mark.parametrize("which", ["put manifests/", "put copies/manifests/", "list manifests/"])
+def test_two_copies_at_once_double_nothing(made: MemoryStorage, related: bool, which: str) -> None:
+    """Another copy into the same target runs to its end while this one is about to put or to look."""
+    empty = make_target(made, related=related)
+    counting = Pausing(clone(empty), which=which)
+    copy(opened(made), opened(counting, OTHER_PASSWORD))
+    wanted = all_contents(opened(made))
+    for at in range(1, counting.operations + 1):
+        target = clone(empty)
+
+        def other(target: MemoryStorage = target) -> None:
+            copy(opened(made), opened(target, OTHER_PASSWORD))
+
+        paused = Pausing(target, at, other, which)
+        report = copy(opened(made), opened(paused, OTHER_PASSWORD))
+        assert paused.at_which
+        assert (report.exit_code, report.failed) == (0, [])
+        listed = [each.id for each in list_backups(opened(target, OTHER_PASSWORD))]
+        assert sorted(listed) == sorted(wanted)
+        assert all_contents(opened(target, OTHER_PASSWORD)) == wanted
+        assert check(opened(target, OTHER_PASSWORD), CheckRequest(), Hooks()).problems == []

@@ -27,6 +27,7 @@ from repositories.engine.manifest.entries import StreamRef
 from repositories.engine.manifest.problems import read_problems
 from repositories.engine.manifest.root import encode_root
 from repositories.engine.process.describe import backups_document
+from repositories.engine.process.label_fields import said_now
 from repositories.engine.repository import Repository, open_repository
 from repositories.engine.restore import Overwrite, RestoreRequest, restore
 from repositories.engine.storage.memory import MemoryStorage
@@ -195,7 +196,7 @@ class Case:
         with contextlib.suppress(EngineError):
             sound = check(repository, CheckRequest(read_data=True), Hooks()).ok
         backups = list_backups(repository)
-        backups_document(backups, repository.damaged_manifests(), repository.hurt_manifests())
+        backups_document(backups, repository.damaged_manifests(), repository.hurt_manifests(), said_now(repository))
         for backup in backups:
             for read in (_walk, _problems, _dump, _find):
                 with contextlib.suppress(EngineError):

@@ -43,9 +43,11 @@ def test_dead_elsewhere_and_torn() -> None:
     lease(repository, pid=2**22 + 5, started_ns=1)
     lease(repository, boot_id=b"b" * 16, purpose=SessionPurpose.PRUNE, started_ns=2)
     lease(repository, purpose=77, boot_id=b"", started_ns=3)
+    lease(repository, purpose=SessionPurpose.ROTATE, started_ns=4)
+    lease(repository, purpose=SessionPurpose.KEYS, started_ns=5)
     found = sessions(repository, StandingClock())
     assert [(each.purpose, each.state) for each in found] == [
-        ("write", "dead"), ("prune", "unknown"), ("unknown", "unknown"),
+        ("write", "dead"), ("prune", "unknown"), ("unknown", "unknown"), ("rotation", "alive"), ("keys", "alive"),
     ]  # fmt: skip
     assert found[0].why == "its process on this machine is gone"
     assert found[1].why.startswith("it runs on another machine or in another container; it is dead once its lease")
