@@ -154,6 +154,25 @@ class RepositoryFreeze(models.Model):
         return show_text(self.reason)
 
 
+class RepositoryMemory(models.Model):
+    """What workers have seen of a repository, in the engine's words: how an earlier state of it is known.
+
+    `is_contradicted`: one was seen, and nobody has confirmed it yet.
+    """
+
+    repository = models.OneToOneField(Repository, primary_key=True, on_delete=models.CASCADE, related_name="memory")
+    state = models.JSONField()
+    seen_at = models.DateTimeField()
+    is_contradicted = models.BooleanField(default=False)
+
+    class Meta:
+        db_table = "repository_memories"
+        verbose_name_plural = "repository memories"
+
+    def __str__(self) -> str:
+        return str(self.pk)
+
+
 class BackupMode(models.TextChoices):
     """Whether a backup had a parent to compare with (A7)."""
 

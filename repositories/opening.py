@@ -7,6 +7,8 @@ engine's standard input, and stays out of reprs, logs, arguments and messages.
 import uuid
 from dataclasses import dataclass, field
 
+from repositories.engine.high_water import HighWater
+from repositories.memory import state_remembered
 from repositories.models import Repository
 from repositories.selectors import repository_get
 from repositories.vault import password_context, unseal
@@ -14,24 +16,30 @@ from repositories.vault import password_context, unseal
 
 @dataclass(frozen=True, slots=True)
 class RepositoryAccess:
-    """Everything that opening takes; `expected_id` is None until the first opening adopted one (A10)."""
+    """Everything that opening takes; `expected_id` is None until the first opening adopted one (A10).
+
+    `remembered` is what was seen of that repository before.
+    """
 
     id: uuid.UUID
     location: str
     password: bytes = field(repr=False)
     expected_id: str | None
+    remembered: HighWater = field(repr=False)
 
 
 def repository_access(*, repository_id: uuid.UUID) -> RepositoryAccess:
     """Return what opens the repository; RepositoryUnknownError or SecretUnreadableError if that is not possible."""
-    return access_to(repository_get(repository_id))
+    remembered = state_remembered(repository_id=repository_id)
+    return access_to(repository_get(repository_id), remembered)
 
 
-def access_to(repository: Repository) -> RepositoryAccess:
+def access_to(repository: Repository, remembered: HighWater) -> RepositoryAccess:
     """Return what opens a repository whose row is already read."""
     return RepositoryAccess(
         id=repository.id,
         location=repository.location,
         password=unseal(bytes(repository.sealed_password), password_context(repository.id)),
         expected_id=repository.repository_id,
+        remembered=remembered,
     )

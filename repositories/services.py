@@ -17,6 +17,7 @@ from repositories.doorbell import request_pass, ring_inspection
 from repositories.identifiers import new_id
 from repositories.locations import normalised_location
 from repositories.looking import require_fresh_look
+from repositories.memory import earlier_state_confirmed, state_forgotten
 from repositories.models import Backup, Repository, RepositoryFreeze, RepositoryState
 from repositories.registration import checked_group, checked_label, known_one, refusal_by_constraint, require_key
 from repositories.selectors import inspections_unanswered, repository_get
@@ -211,8 +212,9 @@ def repository_unfreeze(
     """Close every open row of the freeze journal (G1); returns how many, 0 when it was not frozen.
 
     After a swap, `adopt_observed_id` says that the new medium is the right one; else the next run that sees it
-    freezes the repository again. Raises RepositoryRegisteredError if another row adopted that id, and
-    RepositoryNotLookedAtError if nobody looked lately (repositories.looking).
+    freezes the repository again. After an earlier state it says that this is as it should be. Raises
+    RepositoryRegisteredError if another row adopted that id, and RepositoryNotLookedAtError if nobody looked lately
+    (repositories.looking).
     """
     with transaction.atomic():
         repository = _locked(repository_id)
@@ -229,6 +231,7 @@ def repository_unfreeze(
                 now=now,
                 details={"closed": closed},
             )
+            earlier_state_confirmed(repository_id=repository_id)
             request_pass()
     return closed
 
@@ -263,6 +266,7 @@ def _adopt_observed(repository: Repository, actor: str, now: dt.datetime) -> Non
         return
     # What the old medium had confirmed says nothing of the new one.
     repository.repository_id, repository.fence_confirmed = after, 0
+    state_forgotten(repository_id=repository.id)
     _save_registered(repository)
     audit_record(
         actor=actor,

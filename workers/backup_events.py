@@ -7,33 +7,27 @@ goes through the control, in order and under the run's lease.
 import logging
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final, Protocol, cast, runtime_checkable
+from typing import Any, Final
 
 from jobs import task_runs
 from jobs.database_time import database_now
 from jobs.executors import ExecutionControl, ExecutionRequest, Failure, Progress, SourceResult
 from jobs.leases import LeaseLostError
 from jobs.states import FailureClass, TaskState
+from repositories.engine.high_water import HighWater
 from repositories.engine.process import protocol
 from repositories.engine.process.client import EngineProcess
 from repositories.opening import RepositoryAccess
 from repositories.services import BackupReference, backup_record
 from repositories.troubles import repository_unopened
 from workers import outcome, run_journal
-from workers.openings import Opening, record_opening
+from workers.openings import Look, Opening, record_look, record_opening
+from workers.recorder import record
 
 # They tell of the engine's process, not of what it tried to open.
 _OF_PROCESSES: Final = frozenset({FailureClass.TRANSIENT, FailureClass.UNKNOWN})
 
 logger = logging.getLogger(__name__)
-
-
-@runtime_checkable
-class Recorder(Protocol):
-    """A control that also writes for its executor, in order and only while the run's lease holds."""
-
-    def record(self, action: Callable[[], object]) -> None:
-        """Queue one write; its failure is logged and never fails the run (A9)."""
 
 
 class BackupEvents:
@@ -65,10 +59,11 @@ class BackupEvents:
             protocol.ConfirmWanted: self._confirm,
             protocol.SourceFinished: self._source_finished,
             protocol.Log: self._log,
+            protocol.Finished: self._finished,
         }
 
     def handle(self, event: protocol.Event) -> None:
-        """Answer one event; Finished and Failed are the follower's."""
+        """Answer one event; what Finished and Failed say of the run is the follower's."""
         answer = self._answers.get(type(event))
         if answer is not None:
             answer(event)
@@ -94,12 +89,11 @@ class BackupEvents:
                 "not count as a backup in the registered one.",
             )
         opening = Opening(
-            repository_id=self._access.id,
             observed_hex=event.repository_id,
             stored_fence=event.highest_fence,
             confirmed_before=self._confirmed_before,
-            run_id=self._request.run_id,
             fence=self._request.fence,
+            look=self._look(event.seen, event.earlier_state),
         )
         self._record(partial(record_opening, opening))
 
@@ -149,10 +143,15 @@ class BackupEvents:
     def _log(self, event: protocol.Log) -> None:
         self._control.log(event.level, outcome.clean(event.message))
 
+    def _finished(self, event: protocol.Finished) -> None:
+        if not self.elsewhere:
+            self._record(partial(record_look, self._look(event.seen)))
+
+    def _look(self, seen: HighWater | None, earlier_state: str = "") -> Look:
+        return Look(self._access.id, self._request.run_id, self._access.remembered, seen, earlier_state)
+
     def _record(self, action: Callable[[], object]) -> None:
-        # The loop's own executors are controlled without records; a real run's control always takes them.
-        if isinstance(self._control, Recorder):
-            cast(Recorder, self._control).record(action)
+        record(self._control, action)
 
     def _reference(self, key: str, result: SourceResult) -> BackupReference:
         source, figures = self._sources[key], result.figures

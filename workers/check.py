@@ -5,10 +5,12 @@ Owns the translation of its report into a verdict's parts: damage is a failure o
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from jobs.executors import ExecutionControl, ExecutionRequest, ExecutionResult, Failure, Progress
 from jobs.states import FailureClass
+from repositories.engine.high_water import HighWater
 from repositories.engine.process.client import EngineProcess
 from repositories.engine.process.protocol import Event, Failed, Finished, Log, Opened
 from repositories.engine.process.protocol import Progress as EngineProgress
@@ -17,6 +19,8 @@ from repositories.opening import RepositoryAccess
 from workers import outcome
 from workers.engine_request import check_request, engine_environment
 from workers.engine_run import asked, follow, log_last_words
+from workers.openings import Look, record_look
+from workers.recorder import record
 
 _TOLD: Final = ("read_data", "backups", "packs", "chunks_read", "bytes_read", "problem_count")
 
@@ -28,9 +32,17 @@ def check(
 
     seen: list[str] = []
 
+    def remember(state: HighWater | None, earlier_state: str = "") -> None:
+        if seen == [access.expected_id]:
+            look = Look(access.id, request.run_id, access.remembered, state, earlier_state)
+            record(control, partial(record_look, look))
+
     def handle(event: Event) -> None:
         if isinstance(event, Opened):
             seen.append(event.repository_id)
+            remember(event.seen, event.earlier_state)
+        elif isinstance(event, Finished):
+            remember(event.seen)
         elif isinstance(event, EngineProgress):
             phase, current = outcome.clean(event.phase, 100), outcome.clean(event.current)
             control.heartbeat(Progress(phase, event.files, event.bytes_read, event.bytes_stored, current))

@@ -71,7 +71,11 @@ def skipped_paths(location: str) -> tuple[bytes, ...]:
 
 def _access(access: RepositoryAccess) -> requests.RepositoryAccess:
     # No expected id: a swapped directory is recorded and shown, and the run goes on (A10).
-    return requests.RepositoryAccess(location=access.location, password=access.password.decode("utf-8"))
+    return requests.RepositoryAccess(
+        location=access.location,
+        password=access.password.decode("utf-8"),
+        remembered=requests.RememberedState(repository_id=access.expected_id or "", state=access.remembered),
+    )
 
 
 def _source(source: ExecutionSource, options: requests.SourceOptions) -> requests.SourceRequest:

@@ -4,6 +4,7 @@ Owns access: what is refused before any engine starts. Its supervisor writes the
 the medium.
 """
 
+import uuid
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
@@ -12,6 +13,8 @@ from django.conf import settings
 
 from jobs.executors import ExecutionControl, ExecutionRequest, ExecutionResult, Failure
 from jobs.states import FailureClass, RunKind
+from repositories.engine.high_water import HighWater
+from repositories.memory import state_remembered
 from repositories.models import Repository
 from repositories.opening import RepositoryAccess, access_to
 from repositories.selectors import repository_get
@@ -46,17 +49,23 @@ class EngineExecutor:
         operation = OPERATIONS.get(request.kind)
         if operation is None:
             return _told(control, _refused("CONFIGURATION", f"This version executes no runs of kind {request.kind}."))
-        row = until_done(partial(repository_get, request.repository_id), give_up=lambda: asked(control))
-        if row is None:
+        known = until_done(partial(_known, request.repository_id), give_up=lambda: asked(control))
+        if known is None:
             return ExecutionResult(cancelled=control.cancelled())
+        row, _ = known
         control.log(*run_journal.begins(request, row.name))
-        return _told(control, self._opened(operation, request, control, row))
+        return _told(control, self._opened(operation, request, control, known))
 
     def _opened(
-        self, operation: Operation, request: ExecutionRequest, control: ExecutionControl, row: Repository
+        self,
+        operation: Operation,
+        request: ExecutionRequest,
+        control: ExecutionControl,
+        known: tuple[Repository, HighWater],
     ) -> ExecutionResult:
+        row, remembered = known
         try:
-            access = access_to(row)
+            access = access_to(row, remembered)
         except SyncovaError as error:
             return ExecutionResult(failure=_unopened(error))
         if not access.password and not settings.SYNCOVA_ALLOW_UNENCRYPTED:
@@ -66,6 +75,11 @@ class EngineExecutor:
         if not access.password:
             control.log("warning", "The repository is unencrypted: it opens with the published empty password.")
         return operation(request, control, row, access)
+
+
+def _known(repository_id: uuid.UUID) -> tuple[Repository, HighWater]:
+    """Return the repository's row, and what was seen of the repository before it is opened."""
+    return repository_get(repository_id), state_remembered(repository_id=repository_id)
 
 
 def _told(control: ExecutionControl, result: ExecutionResult) -> ExecutionResult:

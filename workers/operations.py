@@ -17,6 +17,7 @@ from workers import drain
 from workers.database import until_done
 from workers.engine_request import engine_environment, info_request
 from workers.engine_run import follow
+from workers.openings import Look, record_look
 from workers.outcome import clean
 
 logger = logging.getLogger(__name__)
@@ -37,19 +38,25 @@ def inspect(repository_id: uuid.UUID) -> None:
 
 
 def _open(access: RepositoryAccess) -> None:
-    opened: list[str] = []
+    opened: list[Opened] = []
 
     def handle(event: Event) -> None:
         if isinstance(event, Opened):
-            opened.append(event.repository_id)
+            opened.append(event)
 
     with EngineProcess(info_request(access), environment=engine_environment()) as process:
         last = follow(process, handle=handle, stop=drain.requested)
     if opened:
-        until_done(lambda: repository_inspected(repository_id=access.id, repository_hex=opened[0], now=database_now()))
+        until_done(lambda: _seen(access, opened[0]))
     elif not drain.requested():
         error = last.error if isinstance(last, Failed) else ErrorInfo(code="ENGINE_PROTOCOL", message="no id was told")
         _report(access.id, error.code, error.message)
+
+
+def _seen(access: RepositoryAccess, opened: Opened) -> None:
+    row = repository_inspected(repository_id=access.id, repository_hex=opened.repository_id, now=database_now())
+    if row.repository_id == opened.repository_id:
+        record_look(Look(access.id, None, access.remembered, opened.seen, opened.earlier_state))
 
 
 def _report(repository_id: uuid.UUID, code: str, message: str) -> None:

@@ -17,7 +17,7 @@ from repositories.console.terminal import Terminal, terminal_of
 from repositories.engine.display import show_bytes, show_count, show_path, show_text, show_time, time_field
 
 if TYPE_CHECKING:
-    from repositories.engine.rollback import HighWater
+    from repositories.engine.high_water import HighWater
 
 NAME = "cache"
 HELP = (
@@ -80,7 +80,7 @@ def _memories(directory: Path | None) -> list[_Memory]:
 
 def _state(path: Path) -> "HighWater | None":
     # Heavy; help and a wrong option should not wait for it.
-    from repositories.engine.rollback import HighWater
+    from repositories.engine.high_water import HighWater
 
     try:
         return msgspec.json.decode(path.read_bytes(), type=HighWater)

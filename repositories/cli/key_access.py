@@ -1,6 +1,11 @@
-"""What the key commands share: opening a keychain, where a new password comes from, keys as JSON and as lines."""
+"""What the key commands share: opening a keychain, where a new password comes from, keys as JSON and as lines.
 
-from collections.abc import Sequence
+Owns that keys are not changed in a repository that shows an earlier state: a password that was added to an old copy
+would be gone with it, and one that was removed there would still open the true one.
+"""
+
+import contextlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -8,12 +13,15 @@ from typer import Option
 
 from repositories.cli.arguments import LocationOptions
 from repositories.console.passwords import PasswordPlace, read_new_secret, warn_if_public
-from repositories.console.repository_access import access
+from repositories.console.repository_access import access, access_to
 from repositories.console.terminal import Terminal
 from repositories.engine.display import show_text, time_field
+from repositories.engine.errors import EngineError
 
 if TYPE_CHECKING:
     from repositories.engine.keychain import Keychain, KeyFacts
+    from repositories.engine.process.seen_states import SeenStates, ToldState
+    from repositories.engine.repository import Repository
 
 COLUMNS = ("ID", "TYPE", "MADE", "LABEL")
 
@@ -31,16 +39,52 @@ class NewPasswordOptions(LocationOptions):
     ] = None
 
 
-def open_keys(location: str, options: LocationOptions, terminal: Terminal) -> "Keychain":
-    """Open the repository for changes of its keys."""
+def look_at_keys(location: str, options: LocationOptions, terminal: Terminal) -> "Keychain":
+    """Open the repository to see its keys; an earlier state than was seen is warned of."""
+    return _open(location, options, terminal)[0]
+
+
+@contextlib.contextmanager
+def changing_keys(location: str, options: LocationOptions, terminal: Terminal) -> "Iterator[Keychain]":
+    """Open the repository for changes of its keys; what was changed is remembered at the end.
+
+    Raises RepositoryRolledBackError where this machine has seen a newer state.
+    """
+    keys, repository, states = _open(location, options, terminal)
+    repository.require_writable()
+    yield keys
+    if states is not None:
+        states.note()
+
+
+def remember_rotation(location: str, secret: str) -> None:
+    """Let this machine remember the new keys, so that it knows the old ones when they are shown again.
+
+    The rotation is done: a medium that fails now is left to the next command, which sees the same.
+    """
+    # Heavy; a wrong option should not wait for it.
+    from repositories.engine.process.opening import open_for, watch_states
+
+    opening = access_to(location, secret)
+    with contextlib.suppress(EngineError):
+        watch_states(opening, open_for(opening))
+
+
+def _open(
+    location: str, options: LocationOptions, terminal: Terminal
+) -> "tuple[Keychain, Repository, SeenStates | ToldState | None]":
     # Heavy; a wrong option should not wait for it.
     from repositories.engine.keychain import open_keychain
+    from repositories.engine.process.opening import watch_states
+    from repositories.engine.repository import Repository
     from repositories.engine.storage.locations import open_storage
 
     wanted = access(location, options, terminal)
     keys = open_keychain(open_storage(location), wanted.password.encode())
     warn_if_public(wanted.password, terminal)
-    return replace(keys, tell=terminal.note)
+    repository = Repository(keys.store, keys.opened.config, keys.clock)
+    repository.warn = terminal.warning
+    return replace(keys, tell=terminal.note), repository, watch_states(wanted, repository)
 
 
 def read_added(options: NewPasswordOptions, terminal: Terminal) -> bytes:

@@ -6,7 +6,7 @@ from typing import Annotated
 from typer import Option
 
 from repositories.cli.arguments import LOCATION_RULE, expect
-from repositories.cli.key_access import NewPasswordOptions, key_fields, key_name, open_keys, read_added
+from repositories.cli.key_access import NewPasswordOptions, changing_keys, key_fields, key_name, read_added
 from repositories.console import exits
 from repositories.console.repository_access import split_location
 from repositories.console.terminal import terminal_of
@@ -34,8 +34,8 @@ def run(options: Options) -> int:
     terminal = terminal_of(options)
     location, rest = split_location(options.words, options)
     expect(rest, ())
-    keys = open_keys(location, options, terminal)
-    added = add_password(keys, read_added(options, terminal), options.label)
+    with changing_keys(location, options, terminal) as keys:
+        added = add_password(keys, read_added(options, terminal), options.label)
     terminal.line(f"added {key_name(added)}")
     terminal.document({"added": key_fields(added)})
     return exits.DONE

@@ -1,7 +1,7 @@
 """`syncova-repo key change`: a new password instead of the one that opened the repository."""
 
 from repositories.cli.arguments import LOCATION_RULE, expect
-from repositories.cli.key_access import NewPasswordOptions, key_fields, key_name, open_keys, read_added
+from repositories.cli.key_access import NewPasswordOptions, changing_keys, key_fields, key_name, read_added
 from repositories.console import exits
 from repositories.console.repository_access import split_location
 from repositories.console.terminal import terminal_of
@@ -26,8 +26,8 @@ def run(options: NewPasswordOptions) -> int:
     terminal = terminal_of(options)
     location, rest = split_location(options.words, options)
     expect(rest, ())
-    keys = open_keys(location, options, terminal)
-    changed = change_password(keys, read_added(options, terminal))
+    with changing_keys(location, options, terminal) as keys:
+        changed = change_password(keys, read_added(options, terminal))
     terminal.line(f"changed {key_name(changed)}")
     terminal.document({"changed": key_fields(changed)})
     return exits.DONE

@@ -1,7 +1,7 @@
 """`syncova-repo key list`: the passwords and recovery codes that open a repository, by label."""
 
 from repositories.cli.arguments import LOCATION_RULE, LocationOptions, expect
-from repositories.cli.key_access import COLUMNS, key_fields, key_rows, open_keys
+from repositories.cli.key_access import COLUMNS, key_fields, key_rows, look_at_keys
 from repositories.console import exits
 from repositories.console.repository_access import split_location
 from repositories.console.terminal import terminal_of
@@ -20,7 +20,7 @@ def run(options: LocationOptions) -> int:
     terminal = terminal_of(options)
     location, rest = split_location(options.words, options)
     expect(rest, ())
-    opened = open_keys(location, options, terminal)
+    opened = look_at_keys(location, options, terminal)
     keys, damaged = list_keys(opened)
     terminal.columns(COLUMNS, key_rows(keys))
     if damaged:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Option
 
 from repositories.cli.arguments import LOCATION_RULE, LocationOptions, expect
-from repositories.cli.key_access import open_keys
+from repositories.cli.key_access import changing_keys
 from repositories.console import exits
 from repositories.console.failures import OutputLostError
 from repositories.console.repository_access import split_location
-from repositories.console.terminal import terminal_of
+from repositories.console.terminal import Terminal, terminal_of
 from repositories.engine.display import show_count
 from repositories.engine.errors import EngineError
 
@@ -37,13 +37,17 @@ class Options(LocationOptions):
 
 def run(options: Options) -> int:
     """Make the code; earlier ones go only when it could be printed."""
-    # Heavy; a wrong option should not wait for it.
-    from repositories.engine.keychain import add_recovery_code, remove_recovery_codes
-
     terminal = terminal_of(options)
     location, rest = split_location(options.words, options)
     expect(rest, ())
-    keys = open_keys(location, options, terminal)
+    with changing_keys(location, options, terminal) as keys:
+        return _make(keys, options, terminal)
+
+
+def _make(keys: "Keychain", options: Options, terminal: Terminal) -> int:
+    # Heavy; a wrong option should not wait for it.
+    from repositories.engine.keychain import add_recovery_code, remove_recovery_codes
+
     new = add_recovery_code(keys)
     try:
         terminal.line(f"recovery code: {new.code}")

@@ -6,7 +6,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from repositories.cli.arguments import LOCATION_RULE, LocationOptions, expect
-from repositories.cli.key_access import key_fields, key_name, open_keys
+from repositories.cli.key_access import changing_keys, key_fields, key_name
 from repositories.console import exits
 from repositories.console.repository_access import split_location
 from repositories.console.terminal import terminal_of
@@ -35,7 +35,8 @@ def run(options: Options) -> int:
     terminal = terminal_of(options)
     location, rest = split_location(options.words, options, most=1)
     (wanted,) = expect(rest, ("LABEL or ID",))
-    removed = remove_key(open_keys(location, options, terminal), wanted, even_in_use=options.yes)
+    with changing_keys(location, options, terminal) as keys:
+        removed = remove_key(keys, wanted, even_in_use=options.yes)
     terminal.line(f"removed {key_name(removed)}")
     terminal.document({"removed": key_fields(removed)})
     return exits.DONE

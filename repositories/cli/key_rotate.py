@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Option
 
 from repositories.cli.arguments import LOCATION_RULE, LocationOptions, expect
-from repositories.cli.key_access import key_fields, key_name, open_keys
+from repositories.cli.key_access import changing_keys, key_fields, key_name, remember_rotation
 from repositories.console import exits
 from repositories.console.failures import CommandError
 from repositories.console.passwords import read_password_file
@@ -49,10 +49,12 @@ def run(options: Options) -> int:
     expect(rest, ())
     if not options.keep_file:
         raise CommandError("no password would be left", hint="name those that stay: --keep-file FILE, repeatable")
-    keep = [read_password_file(name, terminal, "--keep-file").encode() for name in options.keep_file]
-    keys = open_keys(location, options, terminal)
-    _foretell(terminal, plan_rotation(keys, keep))
-    result = rotate(keys, keep)
+    kept = [read_password_file(name, terminal, "--keep-file") for name in options.keep_file]
+    keep = [password.encode() for password in kept]
+    with changing_keys(location, options, terminal) as keys:
+        _foretell(terminal, plan_rotation(keys, keep))
+        result = rotate(keys, keep)
+    remember_rotation(location, kept[0])
     terminal.line(
         f"rotated to generation {result.generation}: {show_count(len(result.kept), 'key')} kept, "
         f"{len(result.ended)} ended, {show_count(result.inventoried, 'object')} from before count on"

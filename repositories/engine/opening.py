@@ -31,7 +31,7 @@ from repositories.engine.format.kinds import (
 from repositories.engine.format.records import decode
 from repositories.engine.ids import Randomness
 from repositories.engine.keys.keyring import Keyring, KeyringRecord, open_keyring
-from repositories.engine.keys.recovery import parse_recovery_code
+from repositories.engine.keys.recovery import mistake_in_code, parse_recovery_code
 from repositories.engine.keys.slots import Slot, SlotRole, parse_slot
 from repositories.engine.limits import MAX_SLOTS
 from repositories.engine.objects.decided import finish_decided, newest_keyring
@@ -165,11 +165,23 @@ def _open_keys(
             failure = failure or error
     if failure is not None:
         raise failure
-    hint = "check the password, or use the recovery code"
-    if damaged:
-        hint = f"{damaged} key slots are damaged: use another password or the recovery code"
     of = f" of {storage.place}" if storage.place else ""
+    hint = _wrong_key_hint(slots, damaged, secret)
     raise WrongKeyError(f"no key slot{of} opens with this password or recovery code", hint=hint)
+
+
+def _wrong_key_hint(slots: list[Slot], damaged: int, secret: bytes) -> str:
+    """Say what to do about a secret that opens nothing, without showing anything of it."""
+    mistake = mistake_in_code(secret)
+    if mistake:
+        return f"if it is the recovery code, compare it with the paper: {mistake}"
+    if damaged:
+        return f"{damaged} key slots are damaged: use another password or the recovery code"
+    if parse_recovery_code(secret) is None:
+        return "check the password, or use the recovery code"
+    if any(slot.facts.role == SlotRole.RECOVERY_CODE for slot in slots):
+        return "the code is typed as it was shown, but it is of another repository, or a newer code has replaced it"
+    return "the code is typed as it was shown, but no recovery code opens this repository any more: use a password"
 
 
 def _within(storage: Storage, name: str) -> str:

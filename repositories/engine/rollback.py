@@ -1,62 +1,130 @@
 """A repository that shows an earlier state than was seen before (engine.md, section 5): rolled back or withheld.
 
-Owns what is remembered of a state and the judgement; where that is kept is the caller's. Without memory the newest
-state cannot be proven: whoever holds the medium may always show an older one to a reader who never saw the newer.
+Owns the look and the judgement; where what was seen is kept is the caller's. Without memory the newest state cannot be
+proven: whoever holds the medium may always show an older one to a reader who never saw the newer.
+What is kept has to be read before the look: whatever it names was on the medium then.
 """
 
-from collections.abc import Collection
-from dataclasses import dataclass
+import contextlib
+from collections.abc import Iterator
+from typing import TypeVar
 
-from repositories.engine.format.kinds import ObjectKind
+from repositories.engine.codec.envelopes import open_record
+from repositories.engine.errors import IntegrityError, ObjectMissingError, RetiredKeyError, UnsupportedFormatError
+from repositories.engine.format.collection import MarkRecord, SweepRecord
+from repositories.engine.format.kinds import ObjectKind, generation_group, object_name
+from repositories.engine.format.notes import TombstoneRecord
+from repositories.engine.format.records import Record, decode
+from repositories.engine.high_water import MANIFESTS_KEPT, HighWater
+from repositories.engine.objects.decided import newest_keyring
+from repositories.engine.objects.pairs import read_either
+from repositories.engine.objects.store import ObjectStore
 from repositories.engine.repository import Repository
-from repositories.engine.sessions.views import read_newest_sweep
+from repositories.engine.sessions.views import read_marks, read_newest_sweep
 
-MANIFESTS_KEPT = 256
+_UNREADABLE = (ObjectMissingError, IntegrityError, UnsupportedFormatError)
+_R = TypeVar("_R", bound=Record)
 
 
-@dataclass(frozen=True, slots=True)
-class HighWater:
-    """What one look at a repository shows. Generation of the keyring and number of the newest sweep only ever rise.
+def read_high_water(repository: Repository, remembered: HighWater) -> HighWater:
+    """Return what the repository shows now. Raises the storage's errors.
 
-    `manifests` (hex) are the newest 256 that count, deleted ones among them: each stays there, or a tombstone names it.
+    A damaged mark hides how far the marks go: then they go as far as `remembered` says. Whoever writes meets it.
     """
-
-    generation: int = 0
-    sweep: int = 0
-    manifests: tuple[str, ...] = ()
-
-
-def read_high_water(repository: Repository) -> HighWater:
-    """Return what the repository shows now. Raises the storage's errors."""
-    sweep = read_newest_sweep(repository.store).number
+    store = repository.store
+    generation = store.keyring.generation
+    slots = tuple(name.rpartition("/")[2] for name in store.names(ObjectKind.SLOT) if _is_of(name, generation))
+    sweep, fence = read_newest_sweep(store).number, remembered.fence
+    with contextlib.suppress(IntegrityError, UnsupportedFormatError):
+        fence = read_marks(store).highest
     newest = [stored.object_id for stored in repository.backups(deleted=True)[-MANIFESTS_KEPT:]]
-    return HighWater(repository.keyring.generation, sweep, tuple(newest))
+    return HighWater(generation, sweep, tuple(newest), fence, slots)
+
+
+def is_overtaken(repository: Repository) -> bool:
+    """Tell whether the keys were rotated since the repository was opened: then it shows nothing that can be judged.
+
+    Whoever writes then is refused by the look at the keys that ends every writing.
+    """
+    return newest_keyring(repository.storage) > repository.keyring.generation
 
 
 def judge(repository: Repository, remembered: HighWater, now: HighWater) -> str:
     """Return why this is an earlier state than the remembered one, in words for people; empty if it is none."""
     if now.generation < remembered.generation:
         return f"its keys are of generation {now.generation}, while generation {remembered.generation} was seen here"
-    if now.sweep < remembered.sweep:
-        return f"its last prune is number {now.sweep}, while number {remembered.sweep} was seen here"
+    shown = _older_numbers(repository.store, remembered, now)
+    if shown:
+        return shown
+    back = [each for each in now.slots if each in remembered.ended_slots]
+    if now.generation == remembered.generation and back:
+        return f"key {back[0][:8]} is there again, which was removed: what it sealed opens the repository"
     gone = _gone(repository, remembered.manifests)
     if gone:
         return f"{len(gone)} of the backups that were seen here are neither there nor deleted, manifest {gone[0]} first"
     return ""
 
 
-def merge(remembered: HighWater, now: HighWater) -> HighWater:
-    """Return what is to be remembered after a look that was no earlier state."""
-    return HighWater(
-        max(remembered.generation, now.generation), max(remembered.sweep, now.sweep), now.manifests[-MANIFESTS_KEPT:]
-    )
+def _is_of(name: str, generation: int) -> bool:
+    return name.split("/")[1] == generation_group(generation)
 
 
-def _gone(repository: Repository, manifests: Collection[str]) -> list[str]:
+def _older_numbers(store: ObjectStore, remembered: HighWater, now: HighWater) -> str:
+    """Say which number of a prune is lower than it was. One that a rotation made void lies there, and is none."""
+    if now.sweep >= remembered.sweep and now.fence >= remembered.fence:
+        return ""
+    voided = _voided_fence(store) if now.generation > remembered.generation else 0
+    if now.sweep < remembered.sweep and remembered.sweep > voided:
+        return f"its last prune is number {now.sweep}, while number {remembered.sweep} was seen here"
+    if now.fence < remembered.fence and remembered.fence > voided:
+        return f"its newest mark of a prune is number {now.fence}, while number {remembered.fence} was seen here"
+    return ""
+
+
+def _voided_fence(store: ObjectStore) -> int:
+    marks = (mark.number for mark in _retired(store, ObjectKind.MARK, MarkRecord))
+    sweeps = (sweep.number for sweep in _retired(store, ObjectKind.SWEEP, SweepRecord))
+    return max((*marks, *sweeps), default=0)
+
+
+def _gone(repository: Repository, manifests: tuple[str, ...]) -> list[str]:
     if not manifests:
         return []
-    there = {manifest_id.hex() for manifest_id in repository.store.ids(ObjectKind.MANIFEST)}
+    store = repository.store
+    # Manifests before tombstones: who takes one away has put the tombstone first.
+    there = {manifest_id.hex() for manifest_id in store.ids(ObjectKind.MANIFEST)}
     missing = [each for each in manifests if each not in there]
     # Also one that is held now: a sweep may have taken it before the hold came.
-    deleted = repository.notes().deletions if missing else {}
-    return [each for each in missing if bytes.fromhex(each) not in deleted]
+    deleted = set(repository.notes().deletions) if missing else set()
+    left = [each for each in missing if bytes.fromhex(each) not in deleted]
+    return _without_voided(store, left) if left and store.inventory else left
+
+
+def _without_voided(store: ObjectStore, missing: list[str]) -> list[str]:
+    """Leave out what a rotation passed by and its writer then took back: its tombstone was too late as well.
+
+    Only what the inventory does not name: of all else a retired key must not tell that it is deleted.
+    """
+    retired = _retired(store, ObjectKind.TOMBSTONE, TombstoneRecord)
+    taken_back = {each for record in retired if record.undoes is None for each in record.manifests}
+    passed_by = {each for each in taken_back if (ObjectKind.MANIFEST, each) not in store.inventory}
+    return [each for each in missing if bytes.fromhex(each) not in passed_by]
+
+
+def _retired(store: ObjectStore, kind: ObjectKind, record_type: type[_R]) -> Iterator[_R]:
+    """Yield what a retired key has sealed and no inventory names: nothing of it counts, but it explains."""
+
+    def parse(data: bytes, object_id: bytes) -> _R | None:
+        try:
+            store.open(kind, object_id, data)
+        except RetiredKeyError:
+            payload = open_record(store.repository_id, store.keyring.epoch_key, (kind, object_id), data)
+            return decode(payload, record_type)
+        return None
+
+    for object_id in store.ids(kind):
+        with contextlib.suppress(*_UNREADABLE):
+            name = object_name(kind, object_id)
+            record = read_either(store.storage, kind, name, lambda data, own=object_id: parse(data, own))  # type: ignore[misc]
+            if record is not None:
+                yield record

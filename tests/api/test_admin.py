@@ -29,8 +29,8 @@ pytestmark = pytest.mark.django_db
 LATER = NOW + dt.timedelta(hours=1)
 OURS = ("access", "repositories", "jobs", "agents", "workers")
 # Kept answers are nobody's business; a job's sources stand on its page, the scheduler's row tells nothing by itself,
-# and logs are read over the API, where they are bounded.
-HIDDEN = {"IdempotencyKey", "SchedulerState", "RunLogChunk", "JobSource"}
+# logs are read over the API, where they are bounded, and what was seen of a repository is the engine's to judge.
+HIDDEN = {"IdempotencyKey", "SchedulerState", "RunLogChunk", "JobSource", "RepositoryMemory"}
 
 
 def test_every_model_is_in_the_admin_and_read_only() -> None:

@@ -1,6 +1,5 @@
 """syncova-repo key: list, add, change, remove, recovery-code, rotate (3.5)."""
 
-import dataclasses
 import os
 import pty
 import subprocess
@@ -11,49 +10,20 @@ import pytest
 
 from repositories.cli import key_add
 from repositories.console import exits
-from repositories.engine import keychain as keychain_package
 from repositories.engine.errors import ConfigurationError, KeysChangedError
-from repositories.engine.keychain import Keychain, rotate
+from repositories.engine.keychain import rotate
 from repositories.engine.process.spawn import child_environment
-from repositories.engine.storage.base import Storage
 from repositories.engine.storage.local import LocalStorage
-from tests.cli.programs import Ended, Programs
-from tests.engine.fakes import CHEAP
+from tests.cli.keys import NEW, key
+from tests.cli.programs import Programs
 from tests.engine.keychain.chains import keychain, opens
 from tests.engine.repositories import PASSWORD
 
-NEW = "new password"
-SECRETS = (PASSWORD.decode(), NEW)
-
-
-@pytest.fixture(autouse=True)
-def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make new slots with cheap costs."""
-    opening = keychain_package.open_keychain
-
-    def open_cheaply(medium: Storage, secret: bytes) -> Keychain:
-        return dataclasses.replace(opening(medium, secret), kdf=CHEAP)
-
-    monkeypatch.setattr(keychain_package, "open_keychain", open_cheaply)
-
-
-@pytest.fixture
-def new_file(programs: Programs) -> Path:
-    path = programs.directory / "new"
-    path.write_text(NEW + "\n")
-    path.chmod(0o600)
-    return path
+pytestmark = pytest.mark.usefixtures("cheap_keys")
 
 
 def storage(programs: Programs) -> LocalStorage:
     return LocalStorage(str(programs.repository))
-
-
-def key(programs: Programs, verb: str, *words: str | Path, secret: bool = True) -> Ended:
-    """Call `key VERB`; no secret may ever be printed but the recovery code."""
-    ended = programs.repo("key", verb, *words, secret=secret)
-    assert not any(secret in ended.out + ended.err for secret in SECRETS)
-    return ended
 
 
 def test_list_shows_labels_and_no_secret(programs: Programs, new_file: Path) -> None:

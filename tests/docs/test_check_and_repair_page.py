@@ -8,8 +8,8 @@ import pytest
 
 from repositories.console import exits
 from repositories.engine.check.report import PATHS_LISTED
+from repositories.engine.high_water import MANIFESTS_KEPT
 from repositories.engine.repair.aside import ASIDE
-from repositories.engine.rollback import MANIFESTS_KEPT
 from tests.cli.programs import Programs, make_programs
 
 PAGE = (Path(__file__).parents[2] / "docs" / "check-and-repair.md").read_text(encoding="utf-8")

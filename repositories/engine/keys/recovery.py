@@ -1,7 +1,7 @@
 """The recovery code: 160 random bits in letters and digits that survive paper and telephone.
 
 Owns its text form: 36 characters of Crockford's base 32 in nine groups of four; the last four are a checksum, so
-that a mistyped code is told from a wrong one.
+that a mistyped code is told from a wrong one. Says what is wrong with what was typed, and never repeats it.
 """
 
 import blake3
@@ -11,6 +11,7 @@ _ALIKE = str.maketrans({"O": "0", "I": "1", "L": "1"})
 SECRET_LENGTH = 20
 _GROUP = 4
 _LENGTH = 36
+_LEAST_GROUPS = 5
 _CHECK_BITS = 20
 
 
@@ -24,11 +25,7 @@ def format_recovery_code(secret: bytes) -> str:
 
 def parse_recovery_code(text: bytes) -> bytes | None:
     """Return the 20 secret bytes of a code as typed (case, spaces and dashes do not matter), or None if it is none."""
-    try:
-        plain = text.decode("ascii").upper().translate(_ALIKE)
-    except UnicodeDecodeError:
-        return None
-    characters = "".join(plain.split()).replace("-", "")
+    characters = _plain(text)
     if len(characters) != _LENGTH or any(character not in _ALPHABET for character in characters):
         return None
     value = 0
@@ -36,6 +33,34 @@ def parse_recovery_code(text: bytes) -> bytes | None:
         value = value << 5 | _ALPHABET.index(character)
     secret = (value >> _CHECK_BITS).to_bytes(SECRET_LENGTH, "big")
     return secret if _checksum(secret) == value & (1 << _CHECK_BITS) - 1 else None
+
+
+def mistake_in_code(text: bytes) -> str:
+    """Return what is wrong with a secret that looks like a recovery code and is none; empty for what looks like none.
+
+    Looks so: about as many letters and digits as a code has, in groups, or as many without. Anything else may be a
+    password.
+    """
+    characters = _plain(text)
+    groups = len(text.replace(b"-", b" ").split())
+    in_groups = characters.isalnum() and abs(len(characters) - _LENGTH) <= _GROUP and groups >= _LEAST_GROUPS
+    in_one = len(characters) == _LENGTH and all(character in _ALPHABET for character in characters)
+    if not (in_groups or in_one) or parse_recovery_code(text) is not None:
+        return ""
+    if any(character not in _ALPHABET for character in characters):
+        return "no recovery code has the letter U"
+    if len(characters) != _LENGTH:
+        return f"it has {'more' if len(characters) > _LENGTH else 'fewer'} than {_LENGTH} characters"
+    return "a character is wrong, or two are exchanged"
+
+
+def _plain(text: bytes) -> str:
+    """Return what was typed without what does not matter; empty for what is not ASCII."""
+    try:
+        plain = text.decode("ascii").upper().translate(_ALIKE)
+    except UnicodeDecodeError:
+        return ""
+    return "".join(plain.split()).replace("-", "")
 
 
 def _checksum(secret: bytes) -> int:

@@ -27,7 +27,7 @@ def introduce_writer(request: Request, channel: Channel) -> Repository:
     """Open the repository, record the request's control plane in it, and tell what stood there before."""
     repository = _open(request, channel)
     before = read_controllers(repository)
-    if request.controller is not None:
+    if request.controller is not None and repository.refuse_writing is None:
         _record(repository, request.controller, before)
     _tell(request, channel, repository, before)
     return repository
@@ -61,6 +61,7 @@ def _tell(request: Request, channel: Channel, repository: Repository, before: li
     if expected is not None and expected != repository.id:
         message = f"the repository is {repository.id}, not {show_text(expected)}: was the directory swapped?"
         channel.send(Log(level="warning", message=message))
+    told = opening.told_state()
     mine = None if request.controller is None else uuid_of(request.controller.id, "controller id").bytes
     channel.send(
         Opened(
@@ -71,5 +72,7 @@ def _tell(request: Request, channel: Channel, repository: Repository, before: li
                 ControllerInfo(id=str(uuid.UUID(bytes=each.id)), epoch=each.epoch, highest_fence=each.highest_fence)
                 for each in before
             ),
+            seen=None if told is None else told.seen,
+            earlier_state="" if told is None else told.reason,
         )
     )

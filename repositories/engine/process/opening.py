@@ -7,7 +7,7 @@ can go on while the operation's code is imported: `begin`, then `open_for`.
 import threading
 
 from repositories.engine.process.requests import RepositoryAccess
-from repositories.engine.process.seen_states import SeenStates, watch
+from repositories.engine.process.seen_states import SeenStates, ToldState, watch
 from repositories.engine.repository import Repository, open_repository
 from repositories.engine.storage.locations import open_storage
 
@@ -36,7 +36,7 @@ class _Opening:
 
 
 _begun: list[_Opening] = []
-_watched: list[SeenStates] = []
+_watched: list[SeenStates | ToldState] = []
 
 
 def begin(access: RepositoryAccess) -> None:
@@ -51,17 +51,23 @@ def open_for(access: RepositoryAccess) -> Repository:
     return _open(access)
 
 
-def watch_states(access: RepositoryAccess, repository: Repository) -> None:
-    """Compare the repository with what this machine has seen of it, if `access` names a memory."""
+def watch_states(access: RepositoryAccess, repository: Repository) -> SeenStates | ToldState | None:
+    """Compare the repository with what was seen of it, if `access` names a memory; return that."""
     states = watch(access, repository)
     if states is not None:
         _watched.append(states)
+    return states
 
 
 def note_states() -> None:
     """Remember the states of the repositories that this process has opened, at the end of what it did."""
     for states in _watched:
         states.note()
+
+
+def told_state() -> ToldState | None:
+    """Return what the caller has to remember of the repository that its request names, if it keeps that."""
+    return next((states for states in _watched if isinstance(states, ToldState)), None)
 
 
 def _open(access: RepositoryAccess) -> Repository:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from repositories.engine.high_water import HighWater
 from repositories.engine.process.requests import Request
 
 
@@ -108,12 +109,18 @@ class _Event(Struct, frozen=True, kw_only=True, tag_field="event"):
 
 
 class Opened(_Event, frozen=True, kw_only=True, tag="opened"):
-    """The repository is open; `highest_fence` is what this controller had stored before (0 = nothing)."""
+    """The repository is open; `highest_fence` is what this controller had stored before (0 = nothing).
+
+    Where the request told what is remembered: `seen` is what is there now, and is to be added; or `earlier_state` says
+    why this is an earlier one, and nothing is written.
+    """
 
     repository_id: str
     features: tuple[str, ...] = ()
     highest_fence: int = 0
     controllers: tuple[ControllerInfo, ...] = ()
+    seen: HighWater | None = None
+    earlier_state: str = ""
 
 
 class SourceStarted(_Event, frozen=True, kw_only=True, tag="source_started"):
@@ -158,9 +165,10 @@ class Log(_Event, frozen=True, kw_only=True, tag="log"):
 
 
 class Finished(_Event, frozen=True, kw_only=True, tag="finished"):
-    """Last line of an operation that reached its end (its sources may have failed)."""
+    """Last line of an operation that reached its end (its sources may have failed); `seen` as in Opened, now."""
 
     result: dict[str, Any]
+    seen: HighWater | None = None
 
 
 class Failed(_Event, frozen=True, kw_only=True, tag="failed"):

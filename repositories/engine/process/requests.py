@@ -9,15 +9,25 @@ from typing import Literal
 
 from msgspec import Struct, field
 
+from repositories.engine.high_water import HighWater
+
 VERSION = 1
 
 Operation = Literal["backup", "restore", "check", "repair", "info", "list", "copy", "forget", "prune"]
 
 
+class RememberedState(Struct, frozen=True, kw_only=True):
+    """What a caller that keeps it itself has seen of the repository with this id; what is seen now is told back."""
+
+    repository_id: str
+    state: HighWater = HighWater()
+
+
 class RepositoryAccess(Struct, frozen=True, kw_only=True):
     """Where the repository lies and what opens it; `password` may also be a recovery code.
 
-    `seen_directory` holds what this machine has seen of repositories; null: nothing is compared or remembered.
+    `seen_directory` holds what this machine has seen of repositories; `remembered` is what the caller has, and is
+    compared instead. Both null: nothing is compared or remembered.
     """
 
     location: str
@@ -25,6 +35,7 @@ class RepositoryAccess(Struct, frozen=True, kw_only=True):
     expected_id: str | None = None
     seen_directory: str | None = None
     accept_rollback: bool = False
+    remembered: RememberedState | None = None
 
     def __repr__(self) -> str:
         return f"RepositoryAccess(location={self.location!r}, password=<hidden>)"

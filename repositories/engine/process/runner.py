@@ -45,6 +45,7 @@ def run(request: Request, channel: Channel) -> int:
         opening.begin(request.repository)
         result = _operation(request.operation)(request, channel)
         opening.note_states()
+        told = opening.told_state()
     except EngineError as error:
         channel.send(Failed(error=error_info(error)))
         return error.exit_code
@@ -52,7 +53,7 @@ def run(request: Request, channel: Channel) -> int:
         sys.excepthook(type(error), error, error.__traceback__)
         channel.send(Failed(error=_defect(error)))
         return 1
-    channel.send(Finished(result=result))
+    channel.send(Finished(result=result, seen=None if told is None else told.seen))
     return 0
 
 

@@ -1,26 +1,32 @@
-"""What this machine has seen of repositories: one small file each, below a directory that the caller names.
+"""What was seen of repositories before, and what follows when one shows an earlier state: it is read only.
 
-Owns the files and what follows from them: a repository that shows an earlier state is read only until that is
-confirmed. A memory that cannot be read or written is as none; it must never keep anybody from a restore.
+Owns the two places of that memory: one small file for each repository, below a directory that the caller names, and
+what came with the request of a caller that keeps it itself. A file that cannot be read or written is as none; it must
+never keep anybody from a restore.
 """
 
 import contextlib
+import fcntl
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
 from repositories.engine.errors import EngineError, RepositoryRolledBackError
-from repositories.engine.process.requests import RepositoryAccess
+from repositories.engine.high_water import HighWater, merge
+from repositories.engine.process.requests import RememberedState, RepositoryAccess
 from repositories.engine.repository import Repository
-from repositories.engine.rollback import HighWater, judge, merge, read_high_water
+from repositories.engine.rollback import is_overtaken, judge, read_high_water
 
 _UNUSABLE = (OSError, msgspec.DecodeError)
+_HERE = "is it an old copy? If this is as it should be: syncova-repo check LOCATION --accept-rollback"
+_AT_THE_CALLER = "is it an old copy? If this is as it should be: ./syncova ctl repository unfreeze"
 
 
 class SeenStates:
-    """The memory of one opened repository."""
+    """The memory of one opened repository in a file of this machine."""
 
     def __init__(self, directory: str, repository: Repository) -> None:
         self._repository = repository
@@ -31,53 +37,108 @@ class SeenStates:
 
         With `accept` it is what is remembered from now on. What cannot be read is left to the operation to tell.
         """
+        remembered = self._read()
         with contextlib.suppress(EngineError):
-            self._look(accept=accept)
-
-    def _look(self, *, accept: bool) -> None:
-        remembered, now = self._read(), read_high_water(self._repository)
-        reason = "" if accept else judge(self._repository, remembered, now)
-        if reason:
-            self._repository.refuse_writing = RepositoryRolledBackError(
-                f"the repository shows an earlier state than before: {reason}",
-                hint="is it an old copy? If this is as it should be: syncova-repo check LOCATION --accept-rollback",
-            )
-            self._repository.warn(
-                f"the repository shows an earlier state than before: {reason}; nothing is written until that is "
-                "confirmed with syncova-repo check --accept-rollback"
-            )
-            return
-        self._write(remembered, now if accept else merge(remembered, now))
+            now, _ = _compare(self._repository, remembered, accept=accept, hint=_HERE)
+            if now is not None:
+                self._keep(remembered, now, accept=accept)
 
     def note(self) -> None:
         """Remember what an operation has added: it is done, whatever the medium says now."""
-        if self._repository.refuse_writing is None:
-            remembered = self._read()
-            with contextlib.suppress(EngineError):
-                self._write(remembered, merge(remembered, read_high_water(self._repository)))
+        remembered = self._read()
+        with contextlib.suppress(EngineError):
+            now = _now(self._repository, remembered)
+            if now is not None:
+                self._keep(remembered, now)
 
     def _read(self) -> HighWater:
         with contextlib.suppress(*_UNUSABLE):
             return msgspec.json.decode(self._path.read_bytes(), type=HighWater)
         return HighWater()
 
-    def _write(self, before: HighWater, state: HighWater) -> None:
-        if state == before:
-            return
+    def _keep(self, before: HighWater, now: HighWater, *, accept: bool = False) -> None:
+        """Add a look to what is kept by now, or with `accept` let it take its place."""
         with contextlib.suppress(OSError):
             # Each by itself, since a mode is given to the last one alone.
             for directory in reversed(self._path.parents[:3]):
                 directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-            descriptor, name = tempfile.mkstemp(dir=self._path.parent, prefix=".seen-")
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(msgspec.json.encode(state))
-            Path(name).replace(self._path)
+            with _alone(self._path.parent):
+                kept = self._read()
+                state = now if accept else merge(before, now, kept)
+                if state != kept:
+                    self._write(state)
+
+    def _write(self, state: HighWater) -> None:
+        descriptor, name = tempfile.mkstemp(dir=self._path.parent, prefix=".seen-")
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(msgspec.json.encode(state))
+        Path(name).replace(self._path)
 
 
-def watch(access: RepositoryAccess, repository: Repository) -> SeenStates | None:
-    """Look at the memory that `access` names; return it, or None where there is none."""
+class ToldState:
+    """The memory that the caller keeps: `seen` is what a look showed, for the caller to add; None: nothing to add.
+
+    `reason` is why that is an earlier state, empty if it is none.
+    """
+
+    def __init__(self, remembered: RememberedState, repository: Repository) -> None:
+        self._repository = repository
+        # Another repository in its place is no earlier state of it.
+        self._remembered = remembered.state if remembered.repository_id == repository.id else HighWater()
+        self.seen: HighWater | None = None
+        self.reason = ""
+
+    def look(self) -> None:
+        """Compare what is there with what the caller remembers; as `SeenStates.look`."""
+        with contextlib.suppress(EngineError):
+            self.seen, self.reason = _compare(self._repository, self._remembered, accept=False, hint=_AT_THE_CALLER)
+
+    def note(self) -> None:
+        """See what an operation has added."""
+        with contextlib.suppress(EngineError):
+            self.seen = _now(self._repository, self._remembered)
+
+
+def watch(access: RepositoryAccess, repository: Repository) -> SeenStates | ToldState | None:
+    """Look at the memory that `access` names or holds; return it, or None where there is none."""
+    if access.remembered is not None:
+        told = ToldState(access.remembered, repository)
+        told.look()
+        return told
     if access.seen_directory is None:
         return None
     states = SeenStates(access.seen_directory, repository)
     states.look(accept=access.accept_rollback)
     return states
+
+
+def _compare(repository: Repository, remembered: HighWater, *, accept: bool, hint: str) -> tuple[HighWater | None, str]:
+    """Return what the repository shows, None if that is not to be remembered; and why it is an earlier state."""
+    now = _now(repository, remembered)
+    reason = judge(repository, remembered, now) if now is not None and not accept else ""
+    if not reason:
+        return now, ""
+    message = f"the repository shows an earlier state than before: {reason}"
+    repository.refuse_writing = RepositoryRolledBackError(message, hint=hint)
+    repository.warn(f"{message}; nothing is written until that is confirmed. {hint[0].upper()}{hint[1:]}")
+    return None, reason
+
+
+def _now(repository: Repository, remembered: HighWater) -> HighWater | None:
+    """Return what the repository shows; None where it is refused, or its keys were rotated since it was opened."""
+    if repository.refuse_writing is not None:
+        return None
+    now = read_high_water(repository, remembered)
+    return None if is_overtaken(repository) else now
+
+
+@contextlib.contextmanager
+def _alone(directory: Path) -> Iterator[None]:
+    """Let one process at a time change what is kept here, where the file system can tell."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with contextlib.suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)

@@ -77,6 +77,8 @@ def prune(repository: Repository, request: PruneRequest, hooks: Hooks, sleep: Sl
             f"the repository uses {', '.join(repository.unknown_write_features)}, not known here: it can only be read",
             hint="use a newer Syncova to write",
         )
+    if not request.dry_run:
+        repository.require_writable()
     pulse = _Pulse(hooks)
     if request.dry_run:
         with repository.begin_read():

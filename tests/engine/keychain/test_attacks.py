@@ -4,6 +4,8 @@ import blake3
 import pytest
 
 from repositories.engine.codec.envelopes import open_record
+from repositories.engine.codec.sealing import derive_seal
+from repositories.engine.controllers import read_controllers
 from repositories.engine.creation import seal_keyring
 from repositories.engine.errors import (
     IntegrityError,
@@ -11,11 +13,25 @@ from repositories.engine.errors import (
     RetiredKeyError,
     WrongKeyError,
 )
-from repositories.engine.format.commits import ManifestRecord
-from repositories.engine.format.kinds import COPIES, ObjectKind, generation_group, object_id_of, object_name
+from repositories.engine.format.collection import ControllerRecord, MarkRecord, SweepRecord
+from repositories.engine.format.commits import CheckpointRecord, ManifestRecord
+from repositories.engine.format.headers import (
+    OBJECT_HEADER_LENGTH,
+    PART_HEADER_LENGTH,
+    parse_object_header,
+    parse_part_header,
+)
+from repositories.engine.format.kinds import (
+    COPIES,
+    ObjectKind,
+    PartKind,
+    generation_group,
+    object_id_of,
+    object_name,
+)
 from repositories.engine.format.notes import AnnotationKind, AnnotationRecord, TombstoneRecord
 from repositories.engine.format.records import encode
-from repositories.engine.format.verification import DamageRecord
+from repositories.engine.format.verification import CheckedRecord, DamageRecord
 from repositories.engine.ids import ChunkKind, system_randomness
 from repositories.engine.index.segments import SegmentRecord
 from repositories.engine.keychain import add_password, rotate
@@ -23,7 +39,7 @@ from repositories.engine.keys.keyring import EpochKey
 from repositories.engine.keys.slots import SlotOwner, SlotRole, make_slot, slot_to_bytes
 from repositories.engine.opening import OpenedRepository, unlock
 from repositories.engine.repository import CreateOptions, create_repository, open_repository
-from repositories.engine.sessions.views import read_damage, read_marks
+from repositories.engine.sessions.views import read_damage, read_hurt, read_marks, read_newest_sweep
 from repositories.engine.storage.memory import MemoryStorage
 from tests.engine.contents import commit, require_readable
 from tests.engine.fakes import CHEAP, PASSWORD
@@ -52,6 +68,10 @@ FORGED = {
     ObjectKind.ANNOTATION: AnnotationRecord(AnnotationKind.HOLD, bytes(16), 0, "x"),
     ObjectKind.TOMBSTONE: TombstoneRecord((bytes(16),), 0, "x"),
     ObjectKind.DAMAGE: DamageRecord(0, bytes(16), b"", "x"),
+    ObjectKind.CHECKPOINT: CheckpointRecord(2**40, 0, 1, bytes(16), b"root"),
+    ObjectKind.MARK: MarkRecord(2**40, bytes(16), 0, b""),
+    ObjectKind.SWEEP: SweepRecord(2**40, bytes(16), 0, b"", b"", b"", b""),
+    ObjectKind.VERIFIED: CheckedRecord(2**62, b"", bytes(16)),
 }
 
 
@@ -67,7 +87,29 @@ def test_a_new_object_under_an_old_key_does_not_count(
     assert len(require_readable(repository)) == 1
     assert repository.damaged_manifests() == []
     assert read_damage(repository.store) == {}
-    assert read_marks(repository.store).highest == 0
+    assert read_marks(repository.store).highest == read_newest_sweep(repository.store).number == 0
+    assert repository.checkpoints().counted == repository.checkpoints().void == []
+    assert read_hurt(repository.store) == frozenset()
+
+
+def test_a_control_plane_is_not_made_up(storage: MemoryStorage, thief: OpenedRepository) -> None:
+    """Else one true control plane would take its own database for an older dump."""
+    record = ControllerRecord(bytes(16), 9, 2**40, 0)
+    thief.store.put(ObjectKind.CONTROLLER, encode(record), group=bytes(16).hex())
+    assert read_controllers(open_repository(storage, PASSWORD)) == []
+
+
+def test_what_was_removed_before_a_rotation_does_not_come_back(storage: MemoryStorage) -> None:
+    """A hold that had ended, kept by somebody who copied the medium: no inventory names it."""
+    store = open_repository(storage, PASSWORD).store
+    manifest_id = store.ids(ObjectKind.MANIFEST)[0]
+    hold = store.put(ObjectKind.ANNOTATION, encode(AnnotationRecord(AnnotationKind.HOLD, manifest_id, 0, "x")))
+    name = object_name(ObjectKind.ANNOTATION, hold)
+    kept = storage.objects.pop(name)
+    rotate(keychain(storage), [PASSWORD])
+    storage.objects[name] = kept
+    notes = open_repository(storage, PASSWORD).notes()
+    assert (notes.annotations, notes.damaged) == ({}, ())
 
 
 def test_an_object_of_before_cannot_be_exchanged(storage: MemoryStorage, thief: OpenedRepository) -> None:
@@ -139,6 +181,33 @@ def test_old_keys_open_nothing_new(storage: MemoryStorage, thief: OpenedReposito
     held = unlock(storage, PASSWORD, system_randomness).store.keyring
     assert held.epoch_key(2) not in everything
     assert all(epoch.key not in everything for epoch in held.record.epochs)
+
+
+def test_no_old_secret_opens_anything_that_is_new(storage: MemoryStorage, thief: OpenedRepository) -> None:
+    """Whatever a backup, a note and a mark put after the rotation: each part, tried with each secret from before."""
+    before = set(storage.objects)
+    repository = open_repository(storage, PASSWORD)
+    newest = bytes.fromhex(commit(repository, 2))
+    for kind in (ObjectKind.ANNOTATION, ObjectKind.TOMBSTONE, ObjectKind.MARK, ObjectKind.CHECKPOINT):
+        repository.store.put(kind, encode(FORGED[kind]))
+    record = thief.store.keyring.record
+    secrets = [thief.generation_key, *(each.key for each in record.epochs)]
+    secrets += [*(each.key for each in record.chunk_id_keys), *(each.key for each in record.chunkers)]
+    seen = set()
+    for name in storage.objects.keys() - before:
+        data = storage.objects[name]
+        header = parse_object_header(data)
+        seen.add(header.kind)
+        end = OBJECT_HEADER_LENGTH + PART_HEADER_LENGTH + parse_part_header(data, OBJECT_HEADER_LENGTH).length
+        part = PartKind.BLOCK if header.kind is ObjectKind.PACK else PartKind.RECORD
+        first = memoryview(data)[OBJECT_HEADER_LENGTH:end]
+        assert derive_seal(repository.keyring.epoch_key(2), header, record.repository_id).open(0, part, first)
+        for secret in secrets:
+            with pytest.raises(IntegrityError, match="fails authentication"):
+                derive_seal(secret, header, record.repository_id).open(0, part, first)
+    assert seen >= {ObjectKind.PACK, ObjectKind.INDEX, ObjectKind.MANIFEST, ObjectKind.ANNOTATION, ObjectKind.MARK}
+    with pytest.raises(IntegrityError, match="key epoch 2"):
+        thief.store.read(ObjectKind.MANIFEST, newest)
 
 
 def test_a_made_up_generation_locks_out_and_shows_nothing_false(

@@ -9,11 +9,14 @@ from repositories.engine.format.collection import SweepRecord
 from repositories.engine.format.kinds import ObjectKind
 from repositories.engine.format.notes import TombstoneRecord
 from repositories.engine.format.records import encode
-from repositories.engine.process.seen_states import SeenStates
+from repositories.engine.high_water import HighWater
+from repositories.engine.keychain import rotate
+from repositories.engine.process.requests import RememberedState
+from repositories.engine.process.seen_states import SeenStates, ToldState
 from repositories.engine.repository import Repository, open_repository
-from repositories.engine.rollback import MANIFESTS_KEPT, HighWater, merge
 from repositories.engine.storage.memory import MemoryStorage
 from tests.engine.contents import commit
+from tests.engine.keychain.chains import keychain
 from tests.engine.repositories import PASSWORD, make_repository
 
 
@@ -110,6 +113,55 @@ def _another() -> MemoryStorage:
     return storage
 
 
-def test_the_memory_is_bounded() -> None:
-    many = HighWater(1, 0, tuple(f"{number:032x}" for number in range(MANIFESTS_KEPT + 5)))
-    assert merge(HighWater(2, 7), many) == HighWater(2, 7, many.manifests[-MANIFESTS_KEPT:])
+def test_keys_that_were_rotated_since_it_was_opened_are_no_earlier_state(
+    storage: MemoryStorage, tmp_path: Path
+) -> None:
+    """Another process of this machine remembers the newer keys by the time that this one looks."""
+    opened = open_repository(storage, PASSWORD)
+    told: list[str] = []
+    opened.warn = told.append
+    rotate(keychain(storage), [PASSWORD])
+    look(storage, tmp_path)
+    kept = (tmp_path / f"{opened.id}.json").read_bytes()
+    states = SeenStates(str(tmp_path), opened)
+    states.look(accept=False)
+    states.note()
+    assert (told, opened.refuse_writing) == ([], None)
+    assert (tmp_path / f"{opened.id}.json").read_bytes() == kept
+
+
+def test_a_memory_of_an_earlier_version_is_read(storage: MemoryStorage, tmp_path: Path) -> None:
+    repository = open_repository(storage, PASSWORD)
+    gone = "ab" * 16
+    old = f'{{"generation":1,"sweep":0,"manifests":["{gone}"]}}'
+    (tmp_path / f"{repository.id}.json").write_text(old)
+    assert gone in look(storage, tmp_path)[1][0]
+
+
+def test_a_memory_that_the_caller_keeps_goes_back_to_it(storage: MemoryStorage) -> None:
+    repository = open_repository(storage, PASSWORD)
+    first = ToldState(RememberedState(repository_id=repository.id), repository)
+    first.look()
+    newest = commit(repository, 2)
+    first.note()
+    assert first.seen is not None
+    assert first.seen.manifests[-1] == newest
+    for name in (f"manifests/{newest}", f"copies/manifests/{newest}"):
+        del storage.objects[name]
+    again = open_repository(storage, PASSWORD)
+    second = ToldState(RememberedState(repository_id=again.id, state=first.seen), again)
+    second.look()
+    second.note()
+    assert (second.seen, newest in second.reason) == (None, True)
+    with pytest.raises(RepositoryRolledBackError, match="earlier state"):
+        again.begin_write()
+
+
+def test_another_repository_in_its_place_is_no_earlier_state() -> None:
+    """Whoever keeps the memory is told the id, and says what it means (A10)."""
+    other = open_repository(_another(), PASSWORD)
+    state = HighWater(9, 9, ("ab" * 16,), 9)
+    told = ToldState(RememberedState(repository_id="cd" * 16, state=state), other)
+    told.look()
+    assert (told.reason, other.refuse_writing) == ("", None)
+    assert told.seen is not None

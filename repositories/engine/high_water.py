@@ -1,0 +1,60 @@
+"""What is kept of looks at a repository, so that an earlier state of it is known (engine.md, section 5).
+
+Owns the value, and how a look is added to what is kept. Pure: the judgement is rollback's; where the value is kept, and
+that only one at a time changes it there, is the keeper's.
+"""
+
+from dataclasses import dataclass
+
+MANIFESTS_KEPT = 256
+SLOTS_KEPT = 256
+
+
+@dataclass(frozen=True, slots=True)
+class HighWater:
+    """What was seen of a repository; fields are only ever added, each with a default.
+
+    `generation` of the keyring only ever rises; `sweep` (number of the newest) and `fence` (of the newest mark or
+    sweep) only rise within one generation. `manifests` (hex) are the newest 256 that count, deleted ones among them:
+    each stays there, or a tombstone names it. `slots` (hex) are the key slots of this generation, `ended_slots` the
+    last 256 of it that were seen and are gone: such an id never comes again.
+    """
+
+    generation: int = 0
+    sweep: int = 0
+    manifests: tuple[str, ...] = ()
+    fence: int = 0
+    slots: tuple[str, ...] = ()
+    ended_slots: tuple[str, ...] = ()
+
+
+def merge(before: HighWater, now: HighWater, kept: HighWater | None = None) -> HighWater:
+    """Return what is to be kept after a look that was no earlier state.
+
+    `before` is what was kept when the look began, and `kept` what is kept at its end (None: the same): another process
+    may have looked meanwhile, and what that saw must neither be lost nor be taken for missing.
+    """
+    kept = before if kept is None else kept
+    others = tuple(each for each in kept.manifests if each not in before.manifests)
+    manifests = tuple(dict.fromkeys((*now.manifests, *others)))[-MANIFESTS_KEPT:]
+    if now.generation < kept.generation:
+        # Keys were rotated since the look began: what it saw of the older ones is of no more use.
+        return HighWater(kept.generation, kept.sweep, manifests, kept.fence, kept.slots, kept.ended_slots)
+    if now.generation > kept.generation:
+        return HighWater(now.generation, now.sweep, manifests, now.fence, now.slots)
+    ended = _ended_slots(before, now, kept)
+    slots = dict.fromkeys((*now.slots, *(each for each in kept.slots if each not in before.slots)))
+    return HighWater(
+        now.generation,
+        max(kept.sweep, now.sweep),
+        manifests,
+        max(kept.fence, now.fence),
+        tuple(each for each in slots if each not in ended),
+        ended,
+    )
+
+
+def _ended_slots(before: HighWater, now: HighWater, kept: HighWater) -> tuple[str, ...]:
+    known = before.slots if before.generation == now.generation else ()
+    gone = (each for each in known if each not in now.slots)
+    return tuple(dict.fromkeys((*kept.ended_slots, *gone)))[-SLOTS_KEPT:]

@@ -1,0 +1,44 @@
+"""What is kept of looks at a repository: bounded, never lower, and whole when several look at once (3.14)."""
+
+from repositories.engine.high_water import MANIFESTS_KEPT, SLOTS_KEPT, HighWater, merge
+
+
+def test_numbers_only_rise_within_a_generation() -> None:
+    kept = HighWater(2, 7, ("a",), 8)
+    assert merge(kept, HighWater(2, 5, ("a", "b"), 9)) == HighWater(2, 7, ("a", "b"), 9)
+    assert merge(kept, HighWater(3, 6, ("a",), 6)) == HighWater(3, 6, ("a",), 6)
+
+
+def test_the_memory_is_bounded() -> None:
+    manifests = tuple(f"{number:032x}" for number in range(MANIFESTS_KEPT + 5))
+    slots = tuple(f"{number:032x}" for number in range(SLOTS_KEPT + 5))
+    state = merge(HighWater(1, 0, slots=slots), HighWater(1, 0, manifests))
+    assert state.manifests == manifests[-MANIFESTS_KEPT:]
+    assert state.ended_slots == slots[-SLOTS_KEPT:]
+
+
+def test_slots_that_are_gone_have_ended_and_a_rotation_begins_anew() -> None:
+    first = HighWater(1, slots=("a", "b"))
+    second = merge(first, HighWater(1, slots=("b", "c")))
+    assert (second.slots, second.ended_slots) == (("b", "c"), ("a",))
+    assert merge(second, HighWater(1, slots=("b",))).ended_slots == ("a", "c")
+    assert merge(second, HighWater(2, slots=("d",))) == HighWater(2, slots=("d",))
+
+
+def test_what_another_process_saw_meanwhile_stays() -> None:
+    """A long backup looks at its end; what others have kept since it began is newer than its own beginning."""
+    before = HighWater(1, 3, ("a",), 3, ("s",))
+    kept = HighWater(1, 4, ("a", "b"), 5, ("s", "t"), ("r",))
+    assert merge(before, HighWater(1, 3, ("a", "c"), 3, ("s",)), kept) == HighWater(
+        1, 4, ("a", "c", "b"), 5, ("s", "t"), ("r",)
+    )
+
+
+def test_what_was_seen_under_older_keys_adds_no_number_to_newer_ones() -> None:
+    before, kept = HighWater(1, 9, ("a",), 9, ("s",)), HighWater(2, 1, ("a", "b"), 1, ("t",))
+    assert merge(before, HighWater(1, 9, ("a", "c"), 9), kept) == HighWater(2, 1, ("a", "c", "b"), 1, ("t",))
+
+
+def test_a_memory_that_was_confirmed_meanwhile_begins_anew() -> None:
+    before, now = HighWater(2, 9, ("a", "b"), 9, ("s",)), HighWater(1, 1, ("a",), 1, ("r",))
+    assert merge(before, now, HighWater()) == now
