@@ -72,7 +72,9 @@ Backups that are really there. The first start installs what the command needs i
 
 commands:
 {commands}
-  wheels    DIR [--layer base|embedded|dev]
+  install   s3|webdav|sftp
+            add what repositories on such servers need
+  wheels    DIR [--layer base|embedded|dev|s3|webdav|sftp]
             fetch every package into DIR, for machines without a network
 options:
   --wheels DIR   install from the wheels in DIR only
@@ -92,7 +94,7 @@ def find(name: str) -> Command:
     for command in COMMANDS:
         if command.name == name:
             return command
-    known = [command.name for command in COMMANDS] + ["wheels"]
+    known = [command.name for command in COMMANDS] + ["install", "wheels"]
     near = difflib.get_close_matches(name, known, 1, 0.7)
     hint = "did you mean {}?".format(near[0]) if near else "./syncova --help lists them"
     raise BootstrapError("unknown command {!r}; {}".format(name, hint), USAGE)

@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 from contextlib import contextmanager
-from typing import Any, Dict, Iterator, NamedTuple, Optional
+from typing import Any, Dict, Iterator, NamedTuple, Optional, Sequence
 
 from bootstrap import interpreters, packages
 from bootstrap.failures import BootstrapError
@@ -20,6 +20,7 @@ from bootstrap.interpreters import Interpreter
 from bootstrap.packages import Source
 
 LAYERS = ("base", "embedded", "dev")  # each holds the ones before it
+EXTRAS = {"s3": "s3", "webdav": "s3", "sftp": "sftp"}  # what people ask for, and the lock that brings it
 STAMP = "syncova-stamp.json"
 FORMAT = 1
 
@@ -62,6 +63,7 @@ class Stamp(NamedTuple):
     layer: str
     lock_sha256: str
     interpreter: Dict[str, Any]
+    extras: Sequence[str] = ()
 
 
 def python_of(environment: str) -> str:
@@ -82,6 +84,21 @@ def ready(clone: str, layer: str, source: Source) -> str:
             if not _fits(places, layer):
                 _make_ready(places, layer, source)
     return python_of(places.live)
+
+
+def add_extra(clone: str, extra: str, source: Source) -> None:
+    """Install what an extra needs; it stays when `.venv` is made anew. BootstrapError in one line otherwise."""
+    ready(clone, LAYERS[0], source)
+    places, lock = Places(clone), EXTRAS[extra]
+    with _alone(places):
+        stamp = _current(places)
+        if stamp is None:
+            raise BootstrapError("{} was changed meanwhile; start again".format(places.live))
+        if lock not in stamp.extras:
+            _say("adding to .venv what {} needs".format(extra))
+            packages.install(python_of(places.live), packages.lock_file(clone, lock), source, places.log)
+            _write_stamp(places, places.live, stamp.layer, [*stamp.extras, lock])
+            _remove(places.log)
 
 
 def read_stamp(environment: str) -> Optional[Stamp]:
@@ -163,17 +180,18 @@ def _make_ready(places: Places, layer: str, source: Source) -> None:
         if stamp is not None:
             _say("adding to .venv what this command needs ({})".format(layer))
             packages.install(python_of(places.live), packages.lock_file(places.clone, layer), source, places.log)
-            _write_stamp(places, places.live, layer)
+            _write_stamp(places, places.live, layer, stamp.extras)
         else:
             had = read_stamp(places.live)
             kept = had.layer if had is not None and had.layer in LAYERS else layer
-            _rebuild(places, max(layer, kept, key=LAYERS.index), source)
+            extras = [each for each in had.extras if each in EXTRAS.values()] if had is not None else []
+            _rebuild(places, max(layer, kept, key=LAYERS.index), extras, source)
     except OSError as error:
         raise BootstrapError("cannot prepare {}: {}".format(places.live, error.strerror or error)) from error
     _remove(places.log)
 
 
-def _rebuild(places: Places, layer: str, source: Source) -> None:
+def _rebuild(places: Places, layer: str, extras: Sequence[str], source: Source) -> None:
     try:
         os.fsencode(places.clone).decode("utf-8")
     except UnicodeDecodeError as error:
@@ -183,7 +201,7 @@ def _rebuild(places: Places, layer: str, source: Source) -> None:
     _remove(places.old)
     _remove(places.building)
     try:
-        _build(places, python, layer, source)
+        _build(places, python, [layer, *extras], source)
         if os.path.lexists(places.live):
             os.rename(places.live, places.old)
         os.rename(places.building, places.live)
@@ -192,7 +210,7 @@ def _rebuild(places: Places, layer: str, source: Source) -> None:
     _remove(places.old)
 
 
-def _build(places: Places, python: Interpreter, layer: str, source: Source) -> None:
+def _build(places: Places, python: Interpreter, locks: Sequence[str], source: Source) -> None:
     command = [python.executable, "-I", "-m", "venv", "--without-pip", places.building]
     made = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if made.returncode:
@@ -200,13 +218,14 @@ def _build(places: Places, python: Interpreter, layer: str, source: Source) -> N
         raise BootstrapError("{} cannot make {}: {}".format(python.executable, places.live, reason[0]))
     site_packages = glob.glob(os.path.join(places.building, "lib", "python3.*", "site-packages"))[0]
     packages.put_pip(site_packages)
-    packages.install(python_of(places.building), packages.lock_file(places.clone, layer), source, places.log)
+    for lock in locks:
+        packages.install(python_of(places.building), packages.lock_file(places.clone, lock), source, places.log)
     # The clone is found from any working directory, without putting that directory itself on the path. Relative, since
     # Python reads these files in the locale's encoding.
     with open(os.path.join(site_packages, "syncova.pth"), "w", encoding="ascii") as stream:
         stream.write(os.path.join(*[os.pardir] * 4) + "\n")
     _name_final_place(places)
-    _write_stamp(places, places.building, layer)
+    _write_stamp(places, places.building, locks[0], locks[1:])
 
 
 def _name_final_place(places: Places) -> None:
@@ -223,9 +242,9 @@ def _name_final_place(places: Places) -> None:
                 stream.truncate()
 
 
-def _write_stamp(places: Places, environment: str, layer: str) -> None:
+def _write_stamp(places: Places, environment: str, layer: str, extras: Sequence[str]) -> None:
     lock_sha256 = packages.digest(packages.lock_file(places.clone, layer))
-    stamp = Stamp(places.clone, layer, lock_sha256, _fingerprint(python_of(environment)) or {})
+    stamp = Stamp(places.clone, layer, lock_sha256, _fingerprint(python_of(environment)) or {}, list(extras))
     temporary = os.path.join(environment, STAMP + ".new")
     with open(temporary, "w", encoding="utf-8") as stream:
         json.dump(dict(stamp._asdict(), format=FORMAT), stream, indent=1)

@@ -65,6 +65,8 @@ def _dispatch(arguments: List[str], wheels: Optional[str]) -> int:
         raise BootstrapError("unknown option {}; ./syncova --help lists them".format(arguments[0]), USAGE)
     if arguments[0] == "wheels":
         return _fetch_wheels(arguments[1:])
+    if arguments[0] == "install":
+        return _install(arguments[1:], Source(wheels))
     return _become(commands.find(arguments[0]), arguments[1:], Source(wheels))
 
 
@@ -116,6 +118,14 @@ def _variables() -> Dict[str, str]:
     return kept
 
 
+def _install(arguments: List[str], source: Source) -> int:
+    if len(arguments) != 1 or arguments[0] not in environment.EXTRAS:
+        raise BootstrapError("usage: ./syncova install {}".format("|".join(environment.EXTRAS)), USAGE)
+    environment.add_extra(CLONE, arguments[0], source)
+    sys.stdout.write("{} is installed\n".format(arguments[0]))
+    return 0
+
+
 def _fetch_wheels(arguments: List[str]) -> int:
     directory, layer = _wheels_arguments(arguments)
     python = interpreters.pick(os.environ.get("PATH", os.defpath))
@@ -142,9 +152,10 @@ def _wheels_arguments(arguments: List[str]) -> Tuple[str, str]:
         at = rest.index("--layer")
         layer = rest[at + 1]
         del rest[at : at + 2]
-    if len(rest) != 1 or rest[0].startswith("-") or layer not in environment.LAYERS:
-        raise BootstrapError("usage: ./syncova wheels DIR [--layer {}]".format("|".join(environment.LAYERS)), USAGE)
-    return rest[0], layer
+    known = [*environment.LAYERS, *environment.EXTRAS]
+    if len(rest) != 1 or rest[0].startswith("-") or layer not in known:
+        raise BootstrapError("usage: ./syncova wheels DIR [--layer {}]".format("|".join(known)), USAGE)
+    return rest[0], environment.EXTRAS.get(layer, layer)
 
 
 def _version() -> str:

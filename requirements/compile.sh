@@ -17,4 +17,5 @@ options=$*
 lock base
 lock embedded base
 lock s3 base
-lock dev base embedded
+lock sftp base
+lock dev base embedded s3 sftp

@@ -175,6 +175,16 @@ def foreign(name: str) -> str | None:
     return os.environ.get(name)
 
 
+def foreign_secret(name: str) -> str | None:
+    """Return a secret in a variable that is not ours, or in the file that its `…_FILE` form names, or None."""
+    path = os.environ.get(f"{name}_FILE")
+    if path is None:
+        return os.environ.get(name)
+    if name in os.environ:
+        raise ConfigurationError(f"{name} and {name}_FILE are both set.", hint="Keep one of them.")
+    return _file_text(f"{name}_FILE", path)
+
+
 def inherited(*, without_settings: bool = False) -> dict[str, str]:
     """Return a copy of this process's environment for a program that it starts; optionally without SYNCOVA_ names."""
     return {name: value for name, value in os.environ.items() if not (without_settings and name.startswith(PREFIX))}

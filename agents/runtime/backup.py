@@ -2,6 +2,8 @@
 
 import socket
 
+from msgspec import structs
+
 from agents.runtime.backup_options import Options
 from agents.runtime.backup_report import report_backup, report_broken_off
 from agents.runtime.backup_sources import sources_of
@@ -14,6 +16,7 @@ from repositories.console.terminal import Terminal, terminal_of
 from repositories.engine.clock import SYSTEM_CLOCK
 from repositories.engine.ids import uuid7
 from repositories.engine.process.requests import Request, RunReference, SourceRequest
+from repositories.engine.storage.remote_locations import is_remote
 from repositories.engine.throttle import parse_rate
 from syncova_project import clock
 
@@ -37,6 +40,7 @@ def run(options: Options) -> int:
         terminal.warning(sentence)
     rate = None if options.bandwidth is None else parse_rate(options.bandwidth)
     location, _ = split_location((), options)
+    _check_write_limit(options, location)
     view = choose_view(options.progress, terminal, clock.monotonic)
     request = _request(options, sources, terminal, location=location, rate=rate)
     started = clock.monotonic()
@@ -57,12 +61,21 @@ def _check(options: Options) -> None:
             raise CommandError("a tag must be plain text", hint="leave out empty tags, line breaks and controls")
 
 
+def _check_write_limit(options: Options, location: str) -> None:
+    if options.write_limit is not None and not is_remote(location):
+        raise CommandError(
+            "--write-limit is for remote repositories, and this one is a directory",
+            hint="--bandwidth limits the reading",
+        )
+
+
 def _request(
     options: Options, sources: tuple[SourceRequest, ...], terminal: Terminal, *, location: str, rate: int | None
 ) -> Request:
+    limit = None if options.write_limit is None else parse_rate(options.write_limit)
     return Request(
         operation="backup",
-        repository=access(location, options, terminal),
+        repository=structs.replace(access(location, options, terminal), write_bytes_per_second=limit),
         run=RunReference(id=str(uuid7(SYSTEM_CLOCK.now_ns()))),
         host=socket.gethostname(),
         sources=sources,

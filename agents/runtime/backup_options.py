@@ -53,6 +53,10 @@ class Options(LongOptions):
     bandwidth: Annotated[
         str | None, Option("--bandwidth", metavar="RATE", help="Read no faster than this: 50MB, 1.5MB/s, 400Mbit.")
     ] = None
+    write_limit: Annotated[
+        str | None,
+        Option("--write-limit", metavar="RATE", help="Send no faster than this to a remote repository: 2MB, 20Mbit."),
+    ] = None
     compression: Annotated[str, Option("--compression", metavar="fast|default|max|off", help="How hard to try.")] = (
         "default"
     )

@@ -12,6 +12,7 @@ from repositories.console import exits
 from repositories.console.failures import CommandError, OutputLostError
 from repositories.console.passwords import PasswordPlace, read_new_password, read_secret, warn_if_public
 from repositories.console.repository_access import access_to, resolve, split_location
+from repositories.console.storage_credentials import credentials_for
 from repositories.console.terminal import Terminal, terminal_of
 from repositories.engine.display import show_text
 
@@ -60,12 +61,13 @@ def run(options: Options) -> int:
     """Make the repository; an existing one is never touched."""
     # Heavy; a wrong option should not wait for it.
     from repositories.engine.repository import CreateOptions, create_repository
+    from repositories.engine.storage.credentials import Credentials
     from repositories.engine.storage.locations import open_storage
 
     terminal = terminal_of(options)
     location, rest = split_location(options.words, options)
     expect(rest, ())
-    storage = open_storage(location)
+    storage = open_storage(location, Credentials(credentials_for(location)))
     password = read_new_password(options, terminal)
     related = _related(options, terminal)
     created = create_repository(

@@ -75,12 +75,11 @@ def _open(
 ) -> "tuple[Keychain, Repository, SeenStates | ToldState | None]":
     # Heavy; a wrong option should not wait for it.
     from repositories.engine.keychain import open_keychain
-    from repositories.engine.process.opening import watch_states
+    from repositories.engine.process.opening import storage_of, watch_states
     from repositories.engine.repository import Repository
-    from repositories.engine.storage.locations import open_storage
 
     wanted = access(location, options, terminal)
-    keys = open_keychain(open_storage(location), wanted.password.encode())
+    keys = open_keychain(storage_of(wanted), wanted.password.encode())
     warn_if_public(wanted.password, terminal)
     repository = Repository(keys.store, keys.opened.config, keys.clock)
     repository.warn = terminal.warning

@@ -6,6 +6,7 @@ the same access to an engine child.
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,10 +14,12 @@ from repositories.console.failures import CommandError, LocationMissingError
 from repositories.console.options import RepositoryOptions
 from repositories.console.passwords import read_password, warn_if_public
 from repositories.console.paths import absolute
+from repositories.console.storage_credentials import credentials_for
 from repositories.console.terminal import Terminal
 from repositories.engine.display import show_text
 from repositories.engine.process.requests import RepositoryAccess
-from repositories.engine.storage.locations import local_directory
+from repositories.engine.storage.locations import parse_location
+from repositories.engine.storage.remote_locations import is_remote
 from syncova_project import env
 
 if TYPE_CHECKING:
@@ -43,9 +46,9 @@ def split_location(words: Sequence[str], options: RepositoryOptions, most: int =
 
 
 def resolve(location: str) -> str:
-    """Return `location` so that it means the same in every process: an absolute path.
+    """Return `location` so that it means the same in every process: an absolute path, or a remote location in full.
 
-    Raises CommandError, and LocationNotAvailableError for a place that is no directory.
+    Raises CommandError, and LocationNotAvailableError for a place that is not offered.
     """
     try:
         location.encode("utf-8")
@@ -55,7 +58,12 @@ def resolve(location: str) -> str:
         ) from None
     if not location:
         raise LocationMissingError("the repository's location is empty", hint=f"check -r or {VARIABLE}")
-    return os.fsdecode(absolute(local_directory(location), "the location"))
+    place = parse_location(location)
+    if isinstance(place, str):
+        return os.fsdecode(absolute(place, "the location"))
+    if place.scheme == "s3" and not place.region:
+        place = replace(place, region=env.foreign("AWS_REGION") or env.foreign("AWS_DEFAULT_REGION") or "")
+    return place.text
 
 
 def access(location: str, options: RepositoryOptions, terminal: Terminal) -> RepositoryAccess:
@@ -67,7 +75,10 @@ def access_to(location: str, password: str) -> RepositoryAccess:
     """Return what opens a repository with this password, and where this machine remembers what it saw of it."""
     seen = seen_directory()
     return RepositoryAccess(
-        location=location, password=password, seen_directory=None if seen is None else os.fsdecode(seen)
+        location=location,
+        password=password,
+        seen_directory=None if seen is None else os.fsdecode(seen),
+        credentials=credentials_for(location),
     )
 
 
@@ -92,7 +103,7 @@ def open_here(location: str, options: RepositoryOptions, terminal: Terminal) -> 
 
 def own_paths(location: str) -> tuple[bytes, ...]:
     """Return what no backup may hold: the repository itself and Syncova's own data."""
-    return *own_data(), os.fsencode(location)
+    return own_data() if is_remote(location) else (*own_data(), os.fsencode(location))
 
 
 def own_data() -> tuple[bytes, ...]:

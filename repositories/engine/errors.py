@@ -38,6 +38,12 @@ class LocationNotAvailableError(ConfigurationError):
     code = "LOCATION_NOT_AVAILABLE"
 
 
+class ExtraMissingError(ConfigurationError):
+    """The location needs an extra that is not installed; the message names the command that installs it."""
+
+    code = "EXTRA_MISSING"
+
+
 class SourceError(EngineError):
     """The source as a whole cannot be backed up (missing root, not a directory or file, vanished)."""
 
@@ -115,6 +121,27 @@ class RepositoryRolledBackError(RepositoryError):
 
     code = "REPOSITORY_ROLLED_BACK"
     failure_class = "security"
+
+
+class StorageUnreachableError(RepositoryError):
+    """The medium did not answer, or said that it is overloaded: what was asked may work later."""
+
+    code = "REPOSITORY_UNREACHABLE"
+    failure_class = "network"
+
+
+class StorageRefusedError(RepositoryError):
+    """The medium refuses these credentials, or what they may do: trying again does not help."""
+
+    code = "REPOSITORY_REFUSED"
+    failure_class = "authentication"
+
+
+class StoragePlaceMissingError(RepositoryError):
+    """The bucket, share or directory that is to hold the repository does not exist."""
+
+    code = "REPOSITORY_PLACE_MISSING"
+    failure_class = "configuration"
 
 
 class StorageFullError(RepositoryError):

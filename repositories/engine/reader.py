@@ -6,7 +6,7 @@ re-hashed before anyone sees it.
 
 import collections
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from repositories.engine.errors import EngineError, IntegrityError, ObjectMissingError
 from repositories.engine.ids import ChunkKind
@@ -94,6 +94,17 @@ class ChunkReader:
             while self._cached > self._cache_bytes and len(self._cache) > 1:
                 self._cached -= len(self._cache.popitem(last=False)[1].content)
         return block
+
+    @property
+    def far(self) -> bool:
+        """Tell whether the medium is so far away that announcing what will be read helps."""
+        return self._packs.far
+
+    def expect(self, locations: Iterable[Location]) -> None:
+        """Let the blocks of these places be fetched ahead; those at hand are not."""
+        with self._lock:
+            wanted = [each for each in locations if (each.pack, each.block) not in self._cache]
+        self._packs.expect(dict.fromkeys(each.place for each in wanted))
 
     def extract(self, block: DecodedBlock, kind: ChunkKind, chunk_id: bytes, location: Location) -> memoryview:
         """Return one chunk of a decoded block, re-hashed. Raises IntegrityError."""

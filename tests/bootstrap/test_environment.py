@@ -162,3 +162,25 @@ def test_the_real_locks_and_the_kept_pip_belong_together() -> None:
     assert shutil.which("git") is not None
     for name in ("django==", "pytest==", "msgspec=="):
         assert f"\n{name}" in lock
+
+
+def test_an_extra_is_installed_when_asked_for_and_stays_when_the_environment_is_made_anew(trial: Trial) -> None:
+    """4.9: installed only when asked for."""
+    trials.make_wheel(trial.wheels, "trial-s3", "1.0")
+    trials.write_lock(trial.clone, trial.wheels, "s3", ("trial-base", "trial-s3"))
+    assert trial.told("manage")["packages"] == ["pip", "trial-base"]
+    done = trial.run("install", "webdav")
+    assert (done.returncode, done.stdout) == (0, "webdav is installed\n"), done.stderr
+    assert trial.told("manage")["packages"] == ["pip", "trial-base", "trial-s3"]
+    assert trial.run("install", "s3", PIP_FIND_LINKS="/nowhere").returncode == 0, "it is there already"
+    assert trial.told("up")["packages"] == ["pip", "trial-base", "trial-embedded", "trial-s3"]
+    trials.write_lock(trial.clone, trial.wheels, "embedded", ("trial-base",))
+    assert trial.told("manage")["packages"] == ["pip", "trial-base", "trial-s3"]
+    assert (trial.stamp["layer"], trial.stamp["extras"]) == ("embedded", ["s3"])
+
+
+@pytest.mark.parametrize("arguments", [(), ("ftp",), ("s3", "sftp")])
+def test_only_known_extras_are_installed(installed: Trial, arguments: tuple[str, ...]) -> None:
+    done = installed.run("install", *arguments)
+    assert done.returncode == 2
+    assert "usage: ./syncova install s3|webdav|sftp" in done.stderr

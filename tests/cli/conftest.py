@@ -11,6 +11,7 @@ from repositories.engine.storage.base import Storage
 from tests.cli.keys import NEW
 from tests.cli.programs import Programs, make_programs
 from tests.engine.fakes import CHEAP
+from tests.engine.storage.conftest import server_of as server_of
 
 
 @pytest.fixture

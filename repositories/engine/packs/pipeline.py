@@ -1,7 +1,7 @@
 """The write pipeline: blocks compressed, sealed and proven by a pool, written in order by one pack writer.
 
-Owns the threads, the bound on bytes in flight, and poison: after any failure nothing more is written and every later
-call raises that failure.
+Owns the threads, the bounds on bytes in flight and on packs that wait to be put, and poison: after any failure nothing
+more is written and every later call raises that failure. On a medium far away several packs are put at once.
 """
 
 import contextlib
@@ -42,10 +42,12 @@ class BlockPipeline:
         self._on_pack = on_pack
         self._pool = ThreadPoolExecutor(settings.workers, "syncova-seal")
         self._writer = ThreadPoolExecutor(1, "syncova-pack")
-        self._publisher = ThreadPoolExecutor(1, "syncova-put")
+        self._puts_at_once = store.storage.puts_at_once
+        self._publisher = ThreadPoolExecutor(self._puts_at_once, "syncova-put")
         self._changed = threading.Condition()
         self._in_flight = 0
         self._unfinished = 0
+        self._publishing = 0
         self._decoded_bytes = 1
         self._stored_bytes = 1
         self._open: dict[PackClass, PackFile] = {}
@@ -63,7 +65,7 @@ class BlockPipeline:
     def _submit(self, pack_class: PackClass, size: tuple[int, int], make: Maker) -> None:
         chunks, decoded = size
         with self._changed:
-            while self._in_flight and self._in_flight + decoded > self._settings.in_flight and not self.failure:
+            while self._is_full(decoded) and not self.failure:
                 self._changed.wait()
             self.check()
         pack = self._pack_for(pack_class, chunks, decoded)
@@ -108,6 +110,12 @@ class BlockPipeline:
             pack.discard()
         self._packs.clear()
         self._open.clear()
+
+    def _is_full(self, decoded: int) -> bool:
+        """Tell whether `decoded` more bytes must wait: for blocks in flight, or for packs that fill the local disk."""
+        if self._publishing >= 2 * self._puts_at_once:
+            return True
+        return bool(self._in_flight) and self._in_flight + decoded > self._settings.in_flight
 
     def _pack_for(self, pack_class: PackClass, chunks: int, decoded: int) -> PackFile:
         pack = self._open.get(pack_class)
@@ -159,13 +167,21 @@ class BlockPipeline:
     def _finish(self, pack: PackFile) -> None:
         self.check()
         record = pack.finish()
+        with self._changed:
+            self._publishing += 1
         self._follow(self._publisher.submit(self._publish, pack, record), 0)
 
     def _publish(self, pack: PackFile, record: PackRecord) -> None:
-        self.check()
-        pack.publish()
-        self._packs.discard(pack)
-        self._on_pack(record)
+        try:
+            self.check()
+            pack.publish()
+        finally:
+            with self._changed:
+                self._publishing -= 1
+                self._changed.notify_all()
+        with self._changed:
+            self._packs.discard(pack)
+            self._on_pack(record)
 
     def _follow(self, future: "Future[None]", decoded: int) -> None:
         """Count a piece of work as unfinished until it ends; its error poisons the pipeline."""

@@ -5,7 +5,7 @@ Owns opening what a pack holds. Trusts nothing that is not authenticated.
 
 import collections
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -26,6 +26,7 @@ from repositories.engine.objects.store import ObjectStore
 from repositories.engine.packs.blocks import DecodedBlock, open_block
 from repositories.engine.packs.directory import DIRECTORY_NUMBER, BlockRecord, DirectoryRecord, check_blocks
 from repositories.engine.packs.whole_blocks import WholeBlock, open_whole
+from repositories.engine.storage.base import ObjectRange
 
 _SEALS_KEPT = 256
 _T = TypeVar("_T")
@@ -78,6 +79,18 @@ class PackReader:
             # What a newer version writes in another way it announces by a read feature: all else is damage.
             name = object_name(ObjectKind.PACK, place.pack_id)
             raise IntegrityError(f"block {place.number} of {name}: {error.message}", hint="run check") from error
+
+    @property
+    def far(self) -> bool:
+        """Tell whether blocks that will be read are worth announcing."""
+        return self._store.storage.reads_at_once > 1
+
+    def expect(self, places: Iterable[BlockPlace]) -> None:
+        """Let these blocks be fetched ahead."""
+        self._store.storage.will_read(
+            ObjectRange(object_name(ObjectKind.PACK, each.pack_id), each.record.offset, each.record.length)
+            for each in places
+        )
 
     def read_directory(self, pack_id: bytes) -> tuple[bytes, DirectoryRecord]:
         """Return clear header and directory of a pack, found through its footer. Raises IntegrityError."""

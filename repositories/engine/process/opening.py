@@ -5,11 +5,16 @@ can go on while the operation's code is imported: `begin`, then `open_for`.
 """
 
 import threading
+import time
 
+from repositories.engine.clock import SYSTEM_CLOCK
 from repositories.engine.process.requests import RepositoryAccess
 from repositories.engine.process.seen_states import SeenStates, ToldState, watch
 from repositories.engine.repository import Repository, open_repository
+from repositories.engine.storage.base import Storage
+from repositories.engine.storage.credentials import Credentials
 from repositories.engine.storage.locations import open_storage
+from repositories.engine.throttle import Throttle
 
 
 class _Opening:
@@ -70,5 +75,12 @@ def told_state() -> ToldState | None:
     return next((states for states in _watched if isinstance(states, ToldState)), None)
 
 
+def storage_of(access: RepositoryAccess) -> Storage:
+    """Return the medium that `access` names, with credentials and write limit. Raises as `open_storage` does."""
+    rate = access.write_bytes_per_second
+    pace = None if rate is None else Throttle(rate, monotonic=SYSTEM_CLOCK.monotonic, sleep=time.sleep).take
+    return open_storage(access.location, Credentials(access.credentials), pace)
+
+
 def _open(access: RepositoryAccess) -> Repository:
-    return open_repository(open_storage(access.location), access.password.encode())
+    return open_repository(storage_of(access), access.password.encode())

@@ -27,7 +27,8 @@ class RepositoryAccess(Struct, frozen=True, kw_only=True):
     """Where the repository lies and what opens it; `password` may also be a recovery code.
 
     `seen_directory` holds what this machine has seen of repositories; `remembered` is what the caller has, and is
-    compared instead. Both null: nothing is compared or remembered.
+    compared instead. Both null: nothing is compared or remembered. `credentials` are a remote medium's, by the names of
+    storage/credentials.py; `write_bytes_per_second` limits what is sent to it.
     """
 
     location: str
@@ -36,6 +37,8 @@ class RepositoryAccess(Struct, frozen=True, kw_only=True):
     seen_directory: str | None = None
     accept_rollback: bool = False
     remembered: RememberedState | None = None
+    credentials: dict[str, str] = field(default_factory=dict)
+    write_bytes_per_second: int | None = None
 
     def __repr__(self) -> str:
         return f"RepositoryAccess(location={self.location!r}, password=<hidden>)"
@@ -167,10 +170,15 @@ class PruneOrder(Struct, frozen=True, kw_only=True):
 
 
 class RepairOrder(Struct, frozen=True, kw_only=True):
-    """Whether a repair reads all packs first, and which void manifests it makes backups of (`all`: each)."""
+    """Whether a repair reads all packs first, and which void manifests it makes backups of (`all`: each).
+
+    With `remove_aside` it mends nothing: it removes what was set aside before `aside_before_ns`.
+    """
 
     read_data: bool = False
     adopt: tuple[str, ...] = ()
+    remove_aside: bool = False
+    aside_before_ns: int = 0
 
 
 class Request(Struct, frozen=True, kw_only=True):

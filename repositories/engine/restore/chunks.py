@@ -3,17 +3,21 @@
 Owns nothing but the walk over extents; every chunk is verified by the reader.
 """
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from repositories.engine.errors import IntegrityError, ObjectMissingError
 from repositories.engine.ids import ChunkKind
-from repositories.engine.limits import MAX_XATTR, MAX_XATTRS
+from repositories.engine.limits import MAX_XATTR, MAX_XATTRS, MIB
 from repositories.engine.manifest.chunks import ChunkSource
 from repositories.engine.manifest.entries import Entry, Xattr
 from repositories.engine.manifest.streams import read_extents, read_value
 
+ANNOUNCED_TOGETHER: Final = 8 * MIB
+"""How many bytes of pieces are worth one announcement: neighbours in it become one request."""
+_ANNOUNCED_AHEAD: Final = 48 * MIB
 _P = TypeVar("_P")
 _B = TypeVar("_B")
 
@@ -46,6 +50,13 @@ class PlacedChunks(ChunkSource, Protocol[_P, _B]):
 
     def read_block(self, location: _P) -> _B:
         """Return the whole block a place lies in."""
+
+    @property
+    def far(self) -> bool:
+        """Tell whether announcing what will be read helps."""
+
+    def expect(self, locations: Iterable[_P]) -> None:
+        """Let the blocks of these places be fetched ahead."""
 
     def extract(self, block: _B, kind: ChunkKind, chunk_id: bytes, location: _P) -> memoryview:
         """Return a chunk of a block, verified."""
@@ -93,6 +104,33 @@ def first_place(source: AnyChunks, entry: Entry) -> Place | None:
             place: Place | None = source.locate(ChunkKind.DATA, extent)
             return place
     return None
+
+
+def inline_places(source: AnyChunks, entry: Entry) -> list[Place]:
+    """Return the places of a file's inline chunks, as far as an index names them."""
+    found = (source.locate(ChunkKind.DATA, each) for each in entry.extents or () if isinstance(each, bytes))
+    return [place for place in found if place is not None]
+
+
+def announced(source: AnyChunks, pieces: Iterator[Piece]) -> Iterator[Piece]:
+    """Yield pieces as they come; the places of those that follow are announced to a source far away."""
+    waiting: deque[Piece] = deque()
+    fresh: list[Place] = []
+    held = fresh_bytes = 0
+    for piece in pieces:
+        waiting.append(piece)
+        if piece.place is not None:
+            fresh.append(piece.place)
+            fresh_bytes += piece.length
+            held += piece.length
+        if fresh_bytes >= ANNOUNCED_TOGETHER:
+            source.expect(fresh)
+            fresh, fresh_bytes = [], 0
+        while held > _ANNOUNCED_AHEAD:
+            held -= waiting[0].length if waiting[0].place is not None else 0
+            yield waiting.popleft()
+    source.expect(fresh)
+    yield from waiting
 
 
 def _pieces(source: AnyChunks, entry: Entry, first: Place | None) -> Iterator[Piece]:

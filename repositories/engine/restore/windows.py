@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final
 
 from repositories.engine.manifest.entries import Entry
-from repositories.engine.restore.chunks import AnyChunks, first_place
+from repositories.engine.restore.chunks import ANNOUNCED_TOGETHER, AnyChunks, Place, first_place, inline_places
 from repositories.engine.restore.directories import Surroundings
 from repositories.engine.restore.writing import FileTask, FileWriter
 
@@ -28,6 +28,8 @@ class Windows:
         self._readers = ThreadPoolExecutor(WRITERS, "syncova-read")
         self._tasks: list[FileTask] = []
         self._bytes = 0
+        self._places: list[Place] = []
+        self._places_bytes = 0
         self._held: list[int] = []
         self._directory = -1
         self._running: list[Future[None]] = []
@@ -50,6 +52,7 @@ class Windows:
             self._held.append(self._directory)
         self._tasks.append(FileTask(self._directory, path, entry, around, first_place(self._source, entry)))
         self._bytes += entry.size
+        self._announce(entry)
         if len(self._tasks) >= _FILES or self._bytes >= _BYTES:
             self._start()
 
@@ -66,7 +69,22 @@ class Windows:
             os.close(descriptor)
         self._held, self._running_held = [], []
 
+    def _announce(self, entry: Entry) -> None:
+        """Let a file's blocks be fetched from a medium far away while those before it are written."""
+        if not self._source.far:
+            return
+        self._places += inline_places(self._source, entry)
+        self._places_bytes += entry.size
+        if self._places_bytes >= ANNOUNCED_TOGETHER:
+            self._expect()
+
+    def _expect(self) -> None:
+        if self._places:
+            self._source.expect(self._places)
+        self._places, self._places_bytes = [], 0
+
     def _start(self) -> None:
+        self._expect()
         self._wait()
         tasks = self._tasks
         tasks.sort(key=_by_place)

@@ -19,7 +19,7 @@ from repositories.engine.errors import IntegrityError, ObjectMissingError, Resto
 from repositories.engine.manifest.entries import Entry
 from repositories.engine.metadata.apply import Attributes, apply_to_descriptor, remove_inherited_acls
 from repositories.engine.metadata.extended import ACL_PREFIX, object_in
-from repositories.engine.restore.chunks import AnyChunks, Piece, Place, content_of, read_piece, xattrs_of
+from repositories.engine.restore.chunks import AnyChunks, Piece, Place, announced, content_of, read_piece, xattrs_of
 from repositories.engine.restore.directories import Surroundings
 from repositories.engine.restore.existing import Policy, Verdict
 from repositories.engine.restore.lacking import report_lacking
@@ -158,6 +158,8 @@ class FileWriter:
     def _load(self, task: FileTask) -> Iterator[tuple[Piece, Future[Data | None] | Data | None]]:
         """Yield the pieces with their data; with readers, a few of them are being read ahead."""
         pieces = content_of(self._source, task.entry, task.first)
+        if task.readers is not None and self._source.far:
+            pieces = announced(self._source, pieces)
         if task.readers is None:
             for piece in pieces:
                 yield piece, self._read(piece)

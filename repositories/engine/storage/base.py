@@ -6,7 +6,7 @@ hold. Errors are of the RepositoryError family only: a medium's fault is never m
 
 import abc
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from repositories.engine.errors import ConfigurationError
@@ -21,6 +21,15 @@ class StoredObject:
 
     name: str
     size: int
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectRange:
+    """A part of an object that will be read."""
+
+    name: str
+    offset: int
+    length: int
 
 
 def validate_name(name: str) -> str:
@@ -43,13 +52,18 @@ class Storage(abc.ABC):
     """A medium. All methods may be called from any thread.
 
     put: the whole object or none becomes visible, and it is durable when put returns. list: shows each object whose
-    put has returned. Fault classes: StorageFullError, StorageReadOnlyError, ObjectMissingError, ObjectExistsError,
-    RepositoryError for the rest.
+    put has returned. get: what a put that has returned has put. Fault classes: StorageFullError, StorageReadOnlyError,
+    ObjectMissingError, ObjectExistsError, and for remote media StorageUnreachableError (trying again may help),
+    StorageRefusedError, StoragePlaceMissingError; RepositoryError for the rest.
     """
 
     @abc.abstractmethod
     def put(self, name: str, data: bytes | memoryview, *, overwrite: bool = False) -> None:
-        """Store an object. Raises ObjectExistsError if there is one and `overwrite` (own leases only) is not set."""
+        """Store an object. Raises ObjectExistsError if there is one and `overwrite` (own leases only) is not set.
+
+        Some media cannot refuse what is there (`refuses_existing`), or not two puts at one moment: names are random,
+        nothing rests on it.
+        """
 
     @abc.abstractmethod
     def put_file(self, name: str, path: str) -> None:
@@ -73,7 +87,35 @@ class Storage(abc.ABC):
 
     @abc.abstractmethod
     def delete(self, name: str) -> None:
-        """Remove an object. Raises ObjectMissingError."""
+        """Remove an object. Raises ObjectMissingError where the medium tells that there is none."""
+
+    def move(self, name: str, target: str) -> None:
+        """Give an object another name. Raises ObjectMissingError; ObjectExistsError if there is one called `target`.
+
+        A process that dies in the middle leaves it under both names, or (where a medium renames in one step, which
+        needs no room either) under one of them.
+        """
+        self.put(target, self.get(name))
+        self.delete(name)
+
+    @property
+    def refuses_existing(self) -> bool:
+        """Tell whether a put under a name that is there is refused for sure."""
+        return True
+
+    @property
+    def puts_at_once(self) -> int:
+        """Return how many packs are worth putting at once."""
+        return 1
+
+    @property
+    def reads_at_once(self) -> int:
+        """Return how many reads are worth making at once; with more than 1, announcing them helps: `will_read`."""
+        return 1
+
+    def will_read(self, ranges: Iterable[ObjectRange]) -> None:
+        """Take note that these ranges will be read soon, each exactly so. A hint: costs no errors, promises nothing."""
+        del ranges
 
     @property
     def place(self) -> str:

@@ -1,8 +1,9 @@
 """Locations: the text by which people name a medium.
 
 Owns what a location is, for every program and the server alike. Offered is only what the storage contract suite runs
-on: a directory. What other programs read as a place elsewhere is refused and never becomes a directory of that name;
-a password inside a location is refused and not repeated, since locations are shown in listings and logs.
+on: a directory, S3, SFTP, WebDAV. What other programs read as a place elsewhere is refused and never becomes a
+directory of that name; a password inside a location is refused and not repeated, since locations are shown in listings
+and logs.
 """
 
 import os
@@ -11,15 +12,19 @@ from typing import TYPE_CHECKING
 
 from repositories.engine.display import show_text
 from repositories.engine.errors import ConfigurationError, LocationNotAvailableError
+from repositories.engine.storage.credentials import NO_CREDENTIALS, Credentials
+from repositories.engine.storage.remote_locations import RemoteLocation, is_remote, parse_remote
 
 if TYPE_CHECKING:
     from repositories.engine.storage.base import Storage
+    from repositories.engine.storage.remote import Pace, RemoteStorage
 
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]{0,31}")
 _PASSWORD = re.compile(r"[^/@]*:[^/@]*@")
 # So a path begins that can be nothing else.
 _LOCAL = ("/", ".", "~")
 _WINDOWS_SHARE = "\\\\"
+_OFFERED = "or s3://BUCKET/PREFIX, sftp://USER@HOST/PATH, webdavs://HOST/PATH"
 
 
 def local_directory(location: str) -> str:
@@ -38,12 +43,52 @@ def local_directory(location: str) -> str:
     return os.path.expanduser(location)
 
 
-def open_storage(location: str) -> "Storage":
-    """Return the storage that `location` names. Raises as `local_directory` does."""
-    # Programs that only ask what a location is should not wait for it.
-    from repositories.engine.storage.local import LocalStorage
+def parse_location(location: str) -> str | RemoteLocation:
+    """Return the directory or the remote place that `location` names. Touches no medium.
 
-    return LocalStorage(local_directory(location))
+    Raises as `local_directory` does, and ConfigurationError for a remote location that cannot be one.
+    """
+    if is_remote(location):
+        return parse_remote(location)
+    try:
+        return local_directory(location)
+    except LocationNotAvailableError as error:
+        raise type(error)(error.message, hint=f"{error.hint}; {_OFFERED}") from None
+
+
+def open_storage(location: str, credentials: Credentials = NO_CREDENTIALS, pace: "Pace | None" = None) -> "Storage":
+    """Return the storage that `location` names; a remote one tries again by itself and reads ahead.
+
+    `pace` limits what is sent to a remote one. Raises as `parse_location` does, ExtraMissingError, StorageRefusedError
+    where credentials are missing.
+    """
+    place = parse_location(location)
+    # Programs that only ask what a location is should not wait for it.
+    if isinstance(place, str):
+        from repositories.engine.storage.local import LocalStorage
+
+        return LocalStorage(place)
+    from repositories.engine.storage.readahead import ReadAheadStorage
+    from repositories.engine.storage.remote import no_pace
+    from repositories.engine.storage.retrying import RetryingStorage
+
+    return ReadAheadStorage(RetryingStorage(open_backend(place, credentials, pace or no_pace)))
+
+
+def open_backend(place: RemoteLocation, credentials: Credentials, pace: "Pace") -> "RemoteStorage":
+    """Return the bare backend of a remote place. Raises ExtraMissingError, StorageRefusedError."""
+    # Each of them brings a library that others need not have.
+    if place.scheme == "s3":
+        from repositories.engine.storage.s3 import S3Storage
+
+        return S3Storage(place, credentials, pace)
+    if place.scheme == "sftp":
+        from repositories.engine.storage.sftp import SftpStorage
+
+        return SftpStorage(place, credentials, pace)
+    from repositories.engine.storage.webdav import WebDavStorage
+
+    return WebDavStorage(place, credentials, pace)
 
 
 def directories_of(storage: "Storage") -> tuple[bytes, ...]:

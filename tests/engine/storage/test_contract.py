@@ -1,8 +1,11 @@
 """The storage contract: every backend and wrapper keeps it."""
 
+import contextlib
 import os
+import secrets
 import stat
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,23 +14,64 @@ from repositories.engine.errors import ConfigurationError, ObjectExistsError, Ob
 from repositories.engine.storage.base import Storage, StoredObject
 from repositories.engine.storage.faults import FaultyStorage
 from repositories.engine.storage.local import LocalStorage
+from repositories.engine.storage.locations import open_storage
 from repositories.engine.storage.memory import MemoryStorage
 from repositories.engine.storage.statistics import StatisticsStorage
+from tests.engine.storage.servers import Server
 
-KINDS = ["local", "memory", "faulty", "statistics"]
+LOCAL = ["local", "memory", "faulty", "statistics"]
+REMOTE = ["s3", "webdav", "sftp", "openssh"]
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=[*LOCAL, *REMOTE])
 def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
-    made: dict[str, Storage] = {
-        "local": LocalStorage(str(tmp_path / "repository")),
-        "memory": MemoryStorage(),
-        "faulty": FaultyStorage(LocalStorage(str(tmp_path / "faulty"))),
-        "statistics": StatisticsStorage(LocalStorage(str(tmp_path / "statistics"))),
-    }
-    chosen = made[request.param]
+    if request.param in REMOTE:
+        chosen = remote(request.getfixturevalue("server_of"), request.param)
+    else:
+        made: dict[str, Storage] = {
+            "local": LocalStorage(str(tmp_path / "repository")),
+            "memory": MemoryStorage(),
+            "faulty": FaultyStorage(LocalStorage(str(tmp_path / "faulty"))),
+            "statistics": StatisticsStorage(LocalStorage(str(tmp_path / "statistics"))),
+        }
+        chosen = made[request.param]
     chosen.prepare()
     return chosen
+
+
+def remote(server_of: Callable[[str], Server], kind: str) -> Storage:
+    """Return an empty repository's storage, as every program opens it."""
+    server = server_of(kind)
+    return open_storage(server.location(secrets.token_hex(8)), server.credentials)
+
+
+def refusal(storage: Storage) -> contextlib.AbstractContextManager[object]:
+    """Expect that a name which is there is refused, as far as the medium promises it."""
+    return pytest.raises(ObjectExistsError) if storage.refuses_existing else contextlib.nullcontext()
+
+
+def test_what_each_medium_says_of_itself(storage: Storage, request: pytest.FixtureRequest) -> None:
+    """The feature flags; all but some S3 servers refuse existing names, and far media work side by side."""
+    kind = request.node.callspec.params["storage"]
+    assert storage.refuses_existing == (kind != "s3")
+    assert (storage.puts_at_once > 1, storage.reads_at_once > 1) == (kind in REMOTE, kind in REMOTE)
+    assert (storage.free_space() is not None) == (kind not in ("memory", "s3", "webdav"))
+    if kind in REMOTE:
+        assert storage.place.startswith(("s3://", "webdav://", "sftp://"))
+
+
+def test_large_objects_and_parts_of_them(storage: Storage, tmp_path: Path) -> None:
+    """Far media take them in parts; a range reads what it covers, up to the end and beyond."""
+    content = secrets.token_bytes(1_000_003) * 20
+    path = tmp_path / "pack"
+    path.write_bytes(content)
+    storage.put_file("packs/ab/large", str(path))
+    assert storage.size("packs/ab/large") == len(content)
+    assert storage.get("packs/ab/large") == content
+    for offset, length in ((1, 5), (9_999_999, 3_000_000), (len(content) - 5, 5), (len(content) - 5, 50)):
+        assert storage.get("packs/ab/large", offset, length) == content[offset : offset + length]
+    assert storage.get("packs/ab/large", len(content), 5) == b""
+    assert storage.get("packs/ab/large", 3, 0) == b""
 
 
 def names(storage: Storage, prefix: str = "") -> list[str]:
@@ -53,9 +97,9 @@ def test_put_takes_memoryviews_and_empty_objects(storage: Storage) -> None:
 
 def test_put_refuses_to_overwrite_unless_told(storage: Storage) -> None:
     storage.put("sessions/a", b"1")
-    with pytest.raises(ObjectExistsError):
+    with refusal(storage):
         storage.put("sessions/a", b"2")
-    assert storage.get("sessions/a") == b"1"
+    assert storage.get("sessions/a") == (b"1" if storage.refuses_existing else b"2")
     storage.put("sessions/a", b"3", overwrite=True)
     assert storage.get("sessions/a") == b"3"
 
@@ -69,8 +113,9 @@ def test_put_file_takes_the_file(storage: Storage, tmp_path: Path, in_scratch: b
     assert storage.get("packs/cd/two") == b"content" * 1000
     assert not file.exists()
     file.write_bytes(b"other")
-    with pytest.raises(ObjectExistsError):
+    with refusal(storage):
         storage.put_file("packs/cd/two", str(file))
+    assert file.exists() == storage.refuses_existing
 
 
 def test_list_shows_what_was_put_below_a_prefix(storage: Storage) -> None:
@@ -89,9 +134,24 @@ def test_delete_and_missing_objects(storage: Storage) -> None:
     storage.put("marks/a", b"1")
     storage.delete("marks/a")
     assert names(storage) == []
-    for act in (storage.delete, storage.get, storage.size):
+    for act in (storage.get, storage.size):
         with pytest.raises(ObjectMissingError, match="marks/a"):
             act("marks/a")
+    # Object stores do not tell.
+    with contextlib.suppress(ObjectMissingError):
+        storage.delete("marks/a")
+
+
+def test_move_gives_another_name_and_overwrites_nothing(storage: Storage) -> None:
+    storage.put("packs/aa/one", b"content")
+    storage.put("aside/other", b"other")
+    storage.move("packs/aa/one", "aside/packs/aa/one")
+    assert storage.get("aside/packs/aa/one") == b"content"
+    with pytest.raises(ObjectMissingError):
+        storage.move("packs/aa/one", "aside/again")
+    with pytest.raises(ObjectExistsError):
+        storage.move("aside/other", "aside/packs/aa/one")
+    assert {each.name for each in storage.list("")} == {"aside/other", "aside/packs/aa/one"}
 
 
 @pytest.mark.parametrize("name", ["", "/", "/a", "a/", "a//b", "../a", "a/../b", ".", "a/.b", "A", "a b", "ä", "a\n"])

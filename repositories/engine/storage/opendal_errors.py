@@ -1,0 +1,149 @@
+"""What an error of OpenDAL means for a repository: gone, there already, refused, full, or worth another try.
+
+Owns the mapping to the storage's error classes. The library tells by class what it knows and the rest, such as the
+HTTP status, only in its text: that is searched for a status and a code, and never shown, since it may quote addresses,
+headers and whatever the server sent.
+"""
+
+import contextlib
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from opendal import exceptions
+
+from repositories.engine.errors import (
+    ConfigurationError,
+    ObjectExistsError,
+    ObjectMissingError,
+    RepositoryError,
+    StorageFullError,
+    StoragePlaceMissingError,
+    StorageReadOnlyError,
+    StorageRefusedError,
+    StorageUnreachableError,
+)
+
+_STATUS: Final = re.compile(r"status: (\d{3})\b")
+_CODE: Final = re.compile(r'\bcode: "([A-Za-z0-9]{1,64})"|<Code>([A-Za-z0-9]{1,64})</Code>')
+_MAY_PASS: Final = frozenset({408, 423, 425, 429, 500, 502, 503, 504})
+_FULL: Final = frozenset({507})
+_UNKNOWN, _FORBIDDEN, _CONFLICT, _NO_RANGE = 401, 403, 409, 416
+_TOO_LITTLE: Final = "reader got too little data"
+_FULL_CODES: Final = frozenset({"QuotaExceeded", "EntityTooLarge", "XMinioStorageFull", "InsufficientCapacity"})
+_BAD_KEYS: Final = frozenset(
+    {"InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "TokenRefreshRequired"}
+)
+_CLOCK: Final = "RequestTimeTooSkewed"
+_NO_BUCKET: Final = "NoSuchBucket"
+_LOCKED: Final = frozenset({"ObjectLocked", "AccessDeniedByObjectLock"})
+ERRORS: Final = (
+    exceptions.Error,
+    exceptions.Unexpected,
+    exceptions.Unsupported,
+    exceptions.ConfigInvalid,
+    exceptions.NotFound,
+    exceptions.PermissionDenied,
+    exceptions.IsADirectory,
+    exceptions.NotADirectory,
+    exceptions.AlreadyExists,
+    exceptions.IsSameFile,
+    exceptions.ConditionNotMatch,
+    exceptions.RateLimited,
+    exceptions.RangeNotSatisfied,
+    exceptions.Conflict,
+)
+"""Every class that the library raises: they have no common one but Exception."""
+
+
+@contextlib.contextmanager
+def opendal_errors(name: str, place: str) -> Iterator[None]:
+    """Turn the library's errors into the storage's, for the object `name` of the medium at `place`.
+
+    Files of the library raise OSError without a number; those of this machine have one and pass.
+    """
+    try:
+        yield
+    except ERRORS as error:
+        # Without the cause: a traceback that is printed would show the library's text.
+        raise translated(type(error).__name__, str(error), name, place) from None
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise translated(kind_of(error), str(error), name, place) from None
+
+
+def kind_of(error: Exception) -> str:
+    """Return the library's word for an error, which for files is in its text alone."""
+    return str(error).partition(" ")[0] if isinstance(error, OSError) else type(error).__name__
+
+
+def is_past_end(error: Exception) -> bool:
+    """Tell whether what was asked for ends, or begins, behind an object's end."""
+    text = str(error)
+    return kind_of(error) == "RangeNotSatisfied" or _status_of(text) == _NO_RANGE or _TOO_LITTLE in text
+
+
+def translated(kind: str, text: str, name: str, place: str) -> RepositoryError | ConfigurationError:
+    """Return the storage's error for one of the library's."""
+    status, code = _status_of(text), _code_of(text)
+    shown = f"{place}/{name}" if name else place
+    if code == _NO_BUCKET:
+        return StoragePlaceMissingError(
+            f"{place}: there is no such bucket", hint="make the bucket, or check the location and its endpoint"
+        )
+    if kind == "NotFound":
+        return ObjectMissingError(f"{name or place} is not in the repository", hint="run check")
+    if kind in ("AlreadyExists", "ConditionNotMatch") and status != _CONFLICT:
+        return ObjectExistsError(f"{name} is there already", hint="run check")
+    if status in _FULL or code in _FULL_CODES:
+        return StorageFullError(f"{shown} could not be written: no room is left", hint="make room, then run again")
+    if kind == "PermissionDenied" or status in (_UNKNOWN, _FORBIDDEN):
+        return _refused(shown, status, code)
+    if kind == "ConfigInvalid":
+        return ConfigurationError(f"{place} cannot be used as it is written", hint="check bucket, endpoint and region")
+    if _may_pass(kind, text, status):
+        return StorageUnreachableError(
+            f"{shown}: {_reason(status, code)}", hint="check the network and the server, then run again"
+        )
+    return RepositoryError(f"{shown}: {_reason(status, code)}", hint="check the location and the server's log")
+
+
+def _status_of(text: str) -> int | None:
+    found = _STATUS.search(text)
+    return int(found[1]) if found else None
+
+
+def _code_of(text: str) -> str:
+    found = _CODE.search(text)
+    return (found[1] or found[2]) if found else ""
+
+
+def _may_pass(kind: str, text: str, status: int | None) -> bool:
+    if kind in ("RateLimited", "ConditionNotMatch", "Conflict") or status in _MAY_PASS:
+        return True
+    # The library marks what its own retries would try again: lost connections and timeouts carry no status.
+    return status is None and "(temporary)" in text.partition(" at ")[0]
+
+
+def _refused(shown: str, status: int | None, code: str) -> RepositoryError:
+    if code == _CLOCK:
+        return StorageRefusedError(
+            f"{shown}: the server says that this machine's clock is wrong", hint="set the clock, then run again"
+        )
+    if code in _LOCKED:
+        return StorageReadOnlyError(f"{shown}: the object is locked", hint="see docs/storage.md on Object Lock")
+    if status == _UNKNOWN or code in _BAD_KEYS:
+        return StorageRefusedError(
+            f"{shown}: the server does not accept the credentials",
+            hint="check them; see docs/storage.md",
+        )
+    return StorageRefusedError(
+        f"{shown}: the server refuses this", hint="check the credentials and what they may do: docs/storage.md lists it"
+    )
+
+
+def _reason(status: int | None, code: str) -> str:
+    if status is not None:
+        return f"the server answered with status {status}" + (f" ({code})" if code else "")
+    return "the server did not answer as expected, or not at all"

@@ -1,0 +1,153 @@
+"""What the backends by OpenDAL share: connecting, reading ranges, sizes, listings in pages.
+
+Owns how the library is called: its blocking calls leave the interpreter to other threads, but for its blocking
+listing, which therefore goes through a loop of its own. No configuration but ours is read. Never tries again.
+"""
+
+import os
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+from repositories.engine.errors import ObjectExistsError, StorageUnreachableError
+from repositories.engine.limits import MIB
+from repositories.engine.storage.base import validate_name
+from repositories.engine.storage.loops import BackgroundLoop
+from repositories.engine.storage.remote import Pace, RemoteStorage, require
+
+if TYPE_CHECKING:
+    from opendal import AsyncOperator, Operator
+    from opendal.types import Entry
+
+_PIECE: Final = MIB
+_HEADER: Final = 1024
+_PAGE: Final = 1000
+_CONTROL_SECONDS: Final = 30.0
+_TRANSFER_SECONDS: Final = 60.0
+_LOOP: Final = BackgroundLoop("syncova-list")
+
+
+class OpenDalStorage(RemoteStorage):
+    """Objects below a root that the library's handle knows. Thread safe: the handle is."""
+
+    def __init__(self, place: str, pace: Pace, scheme: str, options: dict[str, str]) -> None:
+        """Connect to nothing yet. Raises ExtraMissingError."""
+        super().__init__(place, pace)
+        opendal = require("opendal", "s3" if scheme == "s3" else "webdav", scheme)
+        with self._errors(""):
+            limit = opendal.layers.TimeoutLayer(_CONTROL_SECONDS, _TRANSFER_SECONDS)
+            self._operator: Operator = opendal.Operator(scheme, **options).layer(limit)
+            self._listing: AsyncOperator = self._operator.to_async_operator()
+
+    def put_file(self, name: str, path: str) -> None:
+        """Store a file's content and remove it."""
+        validate_name(name)
+        with open(path, "rb") as file:
+            self._put_open_file(name, file, os.fstat(file.fileno()).st_size)
+        os.unlink(path)
+
+    def get(self, name: str, offset: int = 0, length: int | None = None) -> bytes:
+        """Return a part of an object."""
+        validate_name(name)
+        if length == 0:
+            self.size(name)
+            return b""
+        with self._errors(name):
+            return self._read(name, offset, length)
+
+    def size(self, name: str) -> int:
+        """Return the object's size."""
+        validate_name(name)
+        with self._errors(name):
+            return self._operator.stat(name).content_length
+
+    def _put_open_file(self, name: str, file: BinaryIO, size: int) -> None:
+        raise NotImplementedError
+
+    def move(self, name: str, target: str) -> None:
+        """Put an object under another name, then remove it under this one."""
+        if self._is_there(target):
+            raise ObjectExistsError(f"{target} is there already", hint="run check")
+        super().move(name, target)
+
+    def _is_there(self, name: str) -> bool:
+        validate_name(name)
+        with self._errors(name):
+            return self._operator.exists(name)
+
+    def _read(self, name: str, offset: int, length: int | None) -> bytes:
+        """Read from `offset` on; less than `length` where the object ends before.
+
+        A range that ends inside is asked for as one, since giving up a longer answer costs the connection. The library
+        refuses one that does not; objects that are read from their beginning mostly are shorter than what is asked for.
+        """
+        # Imported with the library alone.
+        from repositories.engine.storage.opendal_errors import ERRORS, is_past_end
+
+        if length is not None and (offset or length <= _HEADER):
+            try:
+                return self._operator.read(name, offset=offset, size=length)
+            except ERRORS as error:
+                if not is_past_end(error):
+                    raise
+        try:
+            with self._operator.open(name, "rb", offset=offset) as file:
+                return _read_up_to(file.read, length)
+        except (*ERRORS, OSError) as error:
+            if offset and is_past_end(error):
+                return b""
+            raise
+
+    def _write_pieces(self, name: str, file: BinaryIO, **options: object) -> None:
+        """Write a file's content piece by piece; an upload that fails is never completed.
+
+        The handle is closed only when all is written: closing is what makes the object visible.
+        """
+        writer = self._operator.open(name, "wb", **options)  # type: ignore[arg-type]
+        while piece := file.read(_PIECE):
+            self.pace(len(piece))
+            writer.write(piece)
+        writer.close()
+
+    def _errors(self, name: str) -> AbstractContextManager[None]:
+        # Imported with the library alone.
+        from repositories.engine.storage.opendal_errors import opendal_errors
+
+        return opendal_errors(name, self.place)
+
+    def _pages(self, path: str, **options: object) -> Iterator[list["Entry"]]:
+        """Yield the entries of a listing in pages."""
+        try:
+            with self._errors(""):
+                entries = _LOOP.run(_begin(self._listing, path, options), _CONTROL_SECONDS)
+                while page := _LOOP.run(_page_of(entries), _TRANSFER_SECONDS):
+                    yield page
+        except TimeoutError:
+            raise StorageUnreachableError(
+                f"{self.place}: no answer to a listing in {_TRANSFER_SECONDS:.0f} s",
+                hint="check the network and the server, then run again",
+            ) from None
+
+
+def _read_up_to(read: Callable[[int | None], bytes], length: int | None) -> bytes:
+    if length is None:
+        return read(None)
+    parts, missing = [], length
+    while missing and (part := read(missing)):
+        parts.append(part)
+        missing -= len(part)
+    return b"".join(parts)
+
+
+async def _begin(operator: "AsyncOperator", path: str, options: dict[str, object]) -> "AsyncIterator[Entry]":
+    listing = await operator.list(path, **options)  # type: ignore[arg-type]
+    return aiter(listing)
+
+
+async def _page_of(entries: "AsyncIterator[Entry]") -> list["Entry"]:
+    page: list[Entry] = []
+    async for entry in entries:
+        page.append(entry)
+        if len(page) == _PAGE:
+            break
+    return page

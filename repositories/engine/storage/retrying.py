@@ -1,0 +1,213 @@
+"""Trying again what can pass: a storage wrapper around a backend of a remote medium.
+
+Owns back-off, jitter and the question what an unanswered request has done. Only StorageUnreachableError is tried again;
+all else (refused, missing, full) is passed on at once. A put whose answer was lost is settled by reading back.
+"""
+
+import os
+import random
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Final, TypeVar
+
+from repositories.engine.errors import ObjectExistsError, ObjectMissingError, StorageUnreachableError
+from repositories.engine.limits import MIB
+from repositories.engine.storage.base import Storage, StoredObject
+from repositories.engine.storage.remote import RemoteStorage
+
+_COMPARED: Final = 4 * MIB
+_T = TypeVar("_T")
+
+
+def _wait(seconds: float) -> None:
+    time.sleep(seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """`tries` in all; waits `first` seconds, then twice as long each time up to `longest`; jitter takes up to half off.
+
+    `chance` returns numbers from 0 to 1; `sleep` waits.
+    """
+
+    tries: int = 8
+    first: float = 0.5
+    longest: float = 20.0
+    chance: Callable[[], float] = field(default=random.random, repr=False)
+    sleep: Callable[[float], None] = field(default=_wait, repr=False)
+
+    def delay(self, failures: int) -> float:
+        """Return how long to wait after the `failures`-th failure in a row (from 1)."""
+        whole = min(self.longest, self.first * 2.0 ** (failures - 1))
+        return whole * (1.0 - self.chance() / 2.0)
+
+
+class RetryingStorage(Storage):
+    """Passes everything to `inner`, again after failures that can pass. Thread safe as `inner` is."""
+
+    def __init__(self, inner: RemoteStorage, policy: RetryPolicy | None = None) -> None:
+        self.inner = inner
+        self._policy = policy or RetryPolicy()
+
+    @property
+    def place(self) -> str:
+        """Return where the medium is."""
+        return self.inner.place
+
+    @property
+    def refuses_existing(self) -> bool:
+        """Tell whether a name that is there is refused."""
+        return self.inner.refuses_existing
+
+    @property
+    def puts_at_once(self) -> int:
+        """Return how many packs may be under way."""
+        return self.inner.puts_at_once
+
+    @property
+    def reads_at_once(self) -> int:
+        """Return how many reads may be under way."""
+        return self.inner.reads_at_once
+
+    def prepare(self) -> None:
+        """Prepare the medium."""
+        self._try(self.inner.prepare)
+
+    def put(self, name: str, data: bytes | memoryview, *, overwrite: bool = False) -> None:
+        """Put; what an unanswered try may have put is read back."""
+
+        def is_there() -> bool:
+            return self.inner.size(name) == len(data) and self.inner.get(name) == data
+
+        self._put(lambda: self.inner.put(name, data, overwrite=overwrite), is_there)
+
+    def put_file(self, name: str, path: str) -> None:
+        """Put a file; what an unanswered try may have put is read back, and the file is gone then too."""
+
+        def settle() -> bool:
+            same = self._holds(name, path)
+            if same:
+                os.unlink(path)
+            return same
+
+        self._put(lambda: self.inner.put_file(name, path), settle)
+
+    def get(self, name: str, offset: int = 0, length: int | None = None) -> bytes:
+        """Read."""
+        return self._try(lambda: self.inner.get(name, offset, length))
+
+    def size(self, name: str) -> int:
+        """Return the size."""
+        return self._try(lambda: self.inner.size(name))
+
+    def list(self, prefix: str) -> Iterator[StoredObject]:
+        """List; a listing that broke off goes on behind the last name that came."""
+        last = ""
+        failures = 0
+        while True:
+            try:
+                for stored in self.inner.list_from(prefix, last):
+                    yield stored
+                    last, failures = stored.name, 0
+            except StorageUnreachableError as error:
+                failures += 1
+                self._wait_after(failures, error)
+            else:
+                return
+
+    def delete(self, name: str) -> None:
+        """Remove an object; one that an unanswered try may have removed is no error."""
+        failures = 0
+        while True:
+            try:
+                self.inner.delete(name)
+            except StorageUnreachableError as error:
+                failures += 1
+                self._wait_after(failures, error)
+            except ObjectMissingError:
+                if not failures:
+                    raise
+                return
+            else:
+                return
+
+    def move(self, name: str, target: str) -> None:
+        """Give an object another name; a move that was done and not answered is no error."""
+        failures = 0
+        while True:
+            try:
+                self.inner.move(name, target)
+            except StorageUnreachableError as error:
+                failures += 1
+                self._wait_after(failures, error)
+            except (ObjectMissingError, ObjectExistsError):
+                if not failures or not self._try(lambda: self._is_moved(name, target)):
+                    raise
+                return
+            else:
+                return
+
+    def free_space(self) -> int | None:
+        """Return the free bytes."""
+        return self.inner.free_space()
+
+    def listing_delay(self) -> float:
+        """Return how long others may see older listings."""
+        return self.inner.listing_delay()
+
+    def _try(self, act: Callable[[], _T]) -> _T:
+        failures = 0
+        while True:
+            try:
+                return act()
+            except StorageUnreachableError as error:
+                failures += 1
+                self._wait_after(failures, error)
+
+    def _put(self, act: Callable[[], None], is_there: Callable[[], bool]) -> None:
+        failures = 0
+        while True:
+            try:
+                act()
+            except StorageUnreachableError as error:
+                failures += 1
+                self._wait_after(failures, error)
+            except ObjectExistsError:
+                # Nobody else puts under a random name; ours of a moment ago may have arrived.
+                if not failures or not self._try(is_there):
+                    raise
+                return
+            else:
+                return
+
+    def _is_moved(self, name: str, target: str) -> bool:
+        """Tell whether an object lies under another name alone; one that lies under both loses the first."""
+        try:
+            length = self.inner.size(target)
+        except ObjectMissingError:
+            return False
+        try:
+            same = self.inner.size(name) == length and self.inner.get(name) == self.inner.get(target)
+        except ObjectMissingError:
+            return True
+        if same:
+            self.inner.delete(name)
+        return same
+
+    def _holds(self, name: str, path: str) -> bool:
+        """Tell whether an object has the content of a file."""
+        length = os.path.getsize(path)
+        if self.inner.size(name) != length:
+            return False
+        with open(path, "rb") as file:
+            for offset in range(0, length, _COMPARED):
+                if self.inner.get(name, offset, _COMPARED) != file.read(_COMPARED):
+                    return False
+        return True
+
+    def _wait_after(self, failures: int, error: StorageUnreachableError) -> None:
+        """Wait for the next try; raise the error when there is none."""
+        if failures >= self._policy.tries:
+            raise StorageUnreachableError(f"{error.message} ({failures} tries)", hint=error.hint) from error
+        self._policy.sleep(self._policy.delay(failures))
