@@ -1,7 +1,8 @@
 """Memory of a prune on an index of a million chunks (3.15). Run by hand: `python -m tests.long.prune_memory [chunks]`.
 
-Owns the making of such a repository in a minute: index segments that list packs nobody reads, backups whose pages are
-real and name every second of the chunks. The packs are sparse files of the length that the index says.
+Owns the making of such repositories in minutes. Without a further word: index segments that list packs nobody reads,
+backups whose pages are real and name all chunks of every second pack; the packs are sparse files of the length that the
+index says. With `repack` all packs are real, of small chunks, and backups name every second chunk: all is packed anew.
 """
 
 import hashlib
@@ -10,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from repositories.engine.backup import Hooks
@@ -33,13 +34,16 @@ from repositories.engine.manifest.root import (
 from repositories.engine.packs.directory import BlockRecord, PackClass, PackRecord
 from repositories.engine.packs.table import encode_table
 from repositories.engine.prune import PruneRequest, prune
-from repositories.engine.repository import Repository, open_repository
+from repositories.engine.repository import Repository, WriteSession, open_repository
 from repositories.engine.storage.local import LocalStorage
 from tests.engine.repositories import PASSWORD, make_repository
 
 CHUNK = 1_000_000
+SMALL = 400
 PER_PACK = 32
 PACKS_PER_SEGMENT = 12_000
+
+Entries = Iterator[tuple[bytes, bytes]]
 
 
 def chunk_id(number: int) -> bytes:
@@ -72,7 +76,7 @@ def put_segments(repository: Repository, chunks: int, path: Path) -> None:
     repository.store.put(ObjectKind.INDEX, encode(SegmentRecord(0, bytes(16), 0, (), tuple(packs))))
 
 
-def entries(chunks: int) -> Iterator[tuple[bytes, bytes]]:
+def entries(chunks: int) -> Entries:
     """Yield files that use all chunks of every second pack, one chunk each."""
     for pack in range(0, chunks // PER_PACK, 2):
         for number in range(pack * PER_PACK, (pack + 1) * PER_PACK):
@@ -83,11 +87,22 @@ def entries(chunks: int) -> Iterator[tuple[bytes, bytes]]:
             yield name, encode_entry(entry)
 
 
-def put_backup(repository: Repository, chunks: int) -> None:
+def put_chunks(session: WriteSession, chunks: int) -> Entries:
+    """Store real chunks; yield files that use every second one."""
+    for number in range(chunks):
+        content = hashlib.shake_128(number.to_bytes(8, "big")).digest(SMALL)
+        stored, _ = session.put(ChunkKind.DATA, content)
+        if number % 2:
+            name = b"%09d" % number
+            entry = Entry(EntryType.FILE, name, 0o100644, 0, 0, SMALL, number, number, number, extents=(stored,))
+            yield name, encode_entry(entry)
+
+
+def put_backup(repository: Repository, make: Callable[[WriteSession], Entries]) -> None:
     with repository.begin_write() as session:
         writer = EntryWriter(session)
         writer.open_directory(b"")
-        for name, raw in entries(chunks):
+        for name, raw in make(session):
             writer.add(name, raw)
         pages = writer.finish()
         root = BackupRoot(
@@ -117,31 +132,32 @@ def tell(line: str) -> None:
 def measure(path: str) -> None:
     """Prune in this process and print time and peak."""
     repository = open_repository(LocalStorage(path), PASSWORD)
-    phases: dict[str, int] = {}
+    phases: dict[str, tuple[int, float]] = {}
     begun = time.monotonic()
     tell(f"opened: {peak_of_this_process() / 1e6:.0f} MB")
-    report = prune(
-        repository, PruneRequest(), Hooks(report=lambda each: phases.update({each.phase: peak_of_this_process()}))
-    )
-    for phase, peak in phases.items():
-        tell(f"{phase}: {peak / 1e6:.0f} MB")
-    seconds = time.monotonic() - begun
-    tell(f"{report.deleted_packs} of {report.plan.packs} packs deleted in {seconds:.0f} s")
-    tell(f"peak {peak_of_this_process() / 1e6:.0f} MB")
+    hooks = Hooks(report=lambda each: phases.update({each.phase: (peak_of_this_process(), time.monotonic() - begun)}))
+    report = prune(repository, PruneRequest(max_unused=0.0), hooks)
+    for phase, (peak, seconds) in phases.items():
+        tell(f"{phase}: {peak / 1e6:.0f} MB, until {seconds:.0f} s")
+    tell(f"{report.deleted_packs} of {report.plan.packs} packs deleted, {report.repacked_packs} repacked")
+    tell(f"peak {peak_of_this_process() / 1e6:.0f} MB in {time.monotonic() - begun:.0f} s")
 
 
 def main() -> None:
     """Make the repository, and prune it in a process of its own."""
-    if len(sys.argv) > 2:
-        measure(sys.argv[2])
+    words = sys.argv[1:]
+    if words[:1] == ["measure"]:
+        measure(words[1])
         return
-    chunks = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
+    repack = words[-1:] == ["repack"]
+    chunks = int(words[0]) if words and words[0].isdigit() else 1_000_000
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "repository"
         repository = make_repository(LocalStorage(str(path)))
-        put_backup(repository, chunks)
-        put_segments(repository, chunks, path)
-        subprocess.run([sys.executable, "-m", "tests.long.prune_memory", "0", str(path)], check=True)
+        put_backup(repository, lambda session: put_chunks(session, chunks) if repack else entries(chunks))
+        if not repack:
+            put_segments(repository, chunks, path)
+        subprocess.run([sys.executable, "-m", "tests.long.prune_memory", "measure", str(path)], check=True)
 
 
 if __name__ == "__main__":

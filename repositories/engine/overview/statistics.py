@@ -12,8 +12,8 @@ from repositories.engine.manifest.backups import Backup, list_backups
 from repositories.engine.overview.ownership import NOBODY, SHARED, Ownership
 from repositories.engine.overview.places import places_of
 from repositories.engine.packs.reader import PackReader
+from repositories.engine.prune.chunks import ChunksByOrdinal
 from repositories.engine.prune.compact import CompactIndex
-from repositories.engine.prune.pages import PageReader
 from repositories.engine.prune.report import Beat
 from repositories.engine.repository import Repository
 
@@ -68,7 +68,7 @@ def gather(repository: Repository, chosen: Sequence[Backup], beat: Beat) -> Stat
     with repository.begin_read():
         backups = list_backups(repository)
         index = places_of(repository)
-        reader = PageReader(index, PackReader(repository.store), repository.keyring)
+        reader = ChunksByOrdinal(index, PackReader(repository.store), repository.keyring)
         ownership = Ownership(index, reader, beat)
         found, uses = _walk(backups, frozenset(each.manifest_id for each in chosen), ownership)
     found.missing_chunks = ownership.missing

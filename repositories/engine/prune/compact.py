@@ -12,8 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from repositories.engine.ids import CHUNK_ID_LENGTH, ChunkKind
-from repositories.engine.index.lookup import Location
+from repositories.engine.ids import CHUNK_ID_LENGTH
 from repositories.engine.packs.directory import BlockRecord, PackRecord
 from repositories.engine.packs.reader import BlockPlace
 from repositories.engine.packs.table import table_ids, table_layout
@@ -109,7 +108,7 @@ class CompactIndex:
 
     def pack_at(self, ordinal: int) -> int:
         """Return the number of the pack that holds a place."""
-        return self._pack_of_block(self._block_at(ordinal))
+        return self._pack_of_block(self.block_at(ordinal))
 
     def blocks_of(self, number: int) -> Iterator[tuple[int, int, int]]:
         """Yield (first ordinal, end, length of the part) of each block of a pack."""
@@ -118,12 +117,14 @@ class CompactIndex:
         for block in range(begin, end):
             yield self._starts[block], self._end_of_block(block), self._parts[block]
 
-    def locations(self, kind: ChunkKind, chunk_id: bytes) -> Iterator[Location]:
-        """Yield the places of a chunk of this kind, as a chunk reader asks for them."""
-        standing = self.find(chunk_id)
-        for ordinal in () if standing is None else self.places(standing):
-            if self._kinds[ordinal] == kind:
-                yield self._location(ordinal)
+    def block_at(self, ordinal: int) -> int:
+        """Return the number of the block that holds a place, counted over all packs."""
+        return bisect_right(self._starts, ordinal) - 1
+
+    def place_of_block(self, block: int) -> tuple[int, BlockPlace]:
+        """Return the first ordinal of a block, and where it lies."""
+        number = self._pack_of_block(block)
+        return self._starts[block], self.place_of(number, block - self._first_blocks[number])
 
     def place_of(self, number: int, position: int) -> BlockPlace:
         """Return where block `position` of pack `number` lies, and what it must begin with."""
@@ -147,14 +148,6 @@ class CompactIndex:
         self._standing, self._next, self._slots = empty._standing, empty._next, empty._slots
         self._starts, self._offsets, self._parts = empty._starts, empty._offsets, empty._parts
         self._chunks = 0
-
-    def _location(self, ordinal: int) -> Location:
-        block = self._block_at(ordinal)
-        number = self._pack_of_block(block)
-        position = block - self._first_blocks[number]
-        offset = sum(self._lengths[self._starts[block] : ordinal])
-        place = self.place_of(number, position)
-        return Location(place.pack_id, position, offset, self._lengths[ordinal], place)
 
     def _add_block(self, block: BlockRecord) -> None:
         ids = table_ids(block.table)
@@ -206,9 +199,6 @@ class CompactIndex:
                 while self._slots[at]:
                     at = (at + 1) & mask
                 self._slots[at] = ordinal + 1
-
-    def _block_at(self, ordinal: int) -> int:
-        return bisect_right(self._starts, ordinal) - 1
 
     def _pack_of_block(self, block: int) -> int:
         return bisect_right(self._first_blocks, block) - 1

@@ -1,7 +1,8 @@
 """Which manifests and checkpoints a prune keeps, and the walk over those.
 
 Owns the choice: what counts by the fence rule and is not deleted; checkpoints that are younger than 14 days and newer
-than the last backup of their source. A backup that was walked once is kept by this prune, whatever is said meanwhile.
+than the last backup of their source. A backup that was walked once is kept by this prune, whatever is said meanwhile. A
+void manifest is left to repair for the same 14 days.
 """
 
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from repositories.engine.errors import (
     RetiredKeyError,
     UnsupportedFormatError,
 )
-from repositories.engine.format.commits import CheckpointRecord, ManifestRecord
+from repositories.engine.format.commits import CheckpointRecord, CopiedManifestRecord
 from repositories.engine.format.kinds import ObjectKind, object_name
 from repositories.engine.format.records import decode
 from repositories.engine.manifest.root import BackupRoot, decode_root
@@ -25,7 +26,7 @@ from repositories.engine.objects.torn import was_torn
 from repositories.engine.prune.liveness import Liveness
 from repositories.engine.sessions.fences import SweepView
 
-CHECKPOINT_LIFE_NS: Final = 14 * 24 * 3600 * 1_000_000_000
+UNFINISHED_LIFE_NS: Final = 14 * 24 * 3600 * 1_000_000_000
 _UNREADABLE = (IntegrityError, UnsupportedFormatError)
 
 
@@ -39,13 +40,17 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What a sweep names, and what goes with it: deleted or torn manifests, checkpoints that are of no more use."""
+    """What a sweep names, and what goes with it: deleted or torn manifests, checkpoints that are of no more use.
+
+    `void_gone` are manifests that have been void for so long that they go, too: they never were backups.
+    """
 
     manifests: frozenset[bytes]
     checkpoints: frozenset[bytes]
     manifests_gone: frozenset[bytes]
     checkpoints_gone: frozenset[bytes]
     deleted: int
+    void_gone: frozenset[bytes] = frozenset()
 
 
 def list_backups(store: ObjectStore) -> Listed:
@@ -64,43 +69,49 @@ class Keeper:
         self._fences: dict[bytes, int] = {}
         self._newest: dict[SourceKey, int] = {}
         self._useless: set[bytes] = set()
+        self._long_void: set[bytes] = set()
 
-    def keep(self, listed: Listed, sweep: SweepView, deleted: frozenset[bytes]) -> Kept:
+    def keep(self, listed: Listed, sweep: SweepView, deleted: frozenset[bytes], mark: int | None = None) -> Kept:
         """Walk what counts and is not `deleted`; return what stays and what goes.
 
-        Raises BackupUnreadableError if anything that counts cannot be read, and the storage's errors.
+        What was put under this prune's `mark` counts whatever its sweep names, so that a deletion of it may be undone
+        at any moment: it waits for the next prune. Raises BackupUnreadableError if anything that counts cannot be read,
+        and the storage's errors.
         """
         kept: set[bytes] = set()
         gone: set[bytes] = set()
         for manifest_id in listed.manifests:
             verdict = self._manifest(manifest_id, sweep, deleted)
             kept.update([manifest_id] if verdict == "kept" else ())
-            gone.update([manifest_id] if verdict == "gone" else ())
+            late = mark is not None and self._fences.get(manifest_id, 0) >= mark
+            gone.update([manifest_id] if verdict == "gone" and not late else ())
         checkpoints = {each for each in listed.checkpoints if self._checkpoint(each, sweep)}
         useless = (self._useless & set(listed.checkpoints)) - checkpoints
         counted_gone = sum(each in deleted for each in gone)
-        return Kept(frozenset(kept), frozenset(checkpoints), frozenset(gone), frozenset(useless), counted_gone)
+        void = frozenset(self._long_void.intersection(listed.manifests))
+        return Kept(frozenset(kept), frozenset(checkpoints), frozenset(gone), frozenset(useless), counted_gone, void)
 
     def _manifest(self, manifest_id: bytes, sweep: SweepView, deleted: frozenset[bytes]) -> str:
-        """Return `kept`, `gone`, `void` (left to repair) or `unseen` (taken back by its writer, or a retired key's)."""
+        """Return `kept`, `gone`, `void` (never a backup) or `unseen` (taken back by its writer, or a retired key's)."""
         if manifest_id in self._walked:
             counts = sweep.accepts_manifest(manifest_id, self._fences[manifest_id])
             return "kept" if counts else "void"
         try:
-            record = decode(self._store.read(ObjectKind.MANIFEST, manifest_id), ManifestRecord)
+            record = decode(self._store.read(ObjectKind.MANIFEST, manifest_id), CopiedManifestRecord)
             root = decode_root(record.root)
         except (ObjectMissingError, RetiredKeyError):
             return "unseen"
         except _UNREADABLE as error:
             return self._unreadable(manifest_id, deleted, error)
         self._note(root)
+        self._fences[manifest_id] = record.fence
         if manifest_id in deleted:
             return "gone"
         if not sweep.accepts_manifest(manifest_id, record.fence):
+            self._note_void(manifest_id, record)
             return "void"
         self._liveness.add(root)
         self._walked.add(manifest_id)
-        self._fences[manifest_id] = record.fence
         return "kept"
 
     def _unreadable(self, manifest_id: bytes, deleted: frozenset[bytes], error: EngineError) -> str:
@@ -115,6 +126,11 @@ class Keeper:
         source = source_of(root)
         self._newest[source] = max(self._newest.get(source, 0), root.lineage.sequence)
 
+    def _note_void(self, manifest_id: bytes, record: CopiedManifestRecord) -> None:
+        put_ns = record.received_ns if record.copied is None else record.copied.copied_ns
+        if self._now_ns - put_ns >= UNFINISHED_LIFE_NS:
+            self._long_void.add(manifest_id)
+
     def _checkpoint(self, checkpoint_id: bytes, sweep: SweepView) -> bool:
         if checkpoint_id in self._useless:
             return False
@@ -126,7 +142,7 @@ class Keeper:
         except _UNREADABLE:
             self._useless.add(checkpoint_id)
             return False
-        young = self._now_ns - record.received_ns < CHECKPOINT_LIFE_NS
+        young = self._now_ns - record.received_ns < UNFINISHED_LIFE_NS
         newer = root.lineage.sequence > self._newest.get(source_of(root), 0)
         if not (young and newer and sweep.accepts_checkpoint(checkpoint_id, record.fence) and self._walk(root)):
             self._useless.add(checkpoint_id)

@@ -6,27 +6,31 @@ Whatever is left when it is killed, the next prune finds by itself.
 
 import contextlib
 from collections.abc import Iterable
-from typing import TypeVar
 
 from repositories.engine.errors import ObjectMissingError, RepositoryError, StorageFullError
 from repositories.engine.format.kinds import ObjectKind, object_name
-from repositories.engine.format.notes import AnnotationRecord, TombstoneRecord
-from repositories.engine.format.records import Record, decode
-from repositories.engine.format.verification import CheckedRecord, DamageRecord
-from repositories.engine.objects.store import ObjectStore, steadily
-from repositories.engine.objects.torn import was_torn
+from repositories.engine.format.notes import TombstoneRecord
+from repositories.engine.format.records import encode
+from repositories.engine.objects.pairs import delete_all
+from repositories.engine.objects.store import ObjectStore
 from repositories.engine.prune.fence import Fence
 from repositories.engine.prune.keeping import Kept
+from repositories.engine.prune.remains import (
+    annotations_of_gone,
+    damage_of_gone,
+    idle_results,
+    idle_tombstones,
+    merger_of_tombstones,
+    remains_of_keys,
+    torn_notes,
+)
 from repositories.engine.prune.report import Beat, PruneReport
 from repositories.engine.prune.segments import SMALL_BYTES, SegmentWriter
 from repositories.engine.prune.survey import Seen, Survey
 from repositories.engine.sessions.presence import pack_sizes
-from repositories.engine.sessions.results import superfluous_results
 from repositories.engine.sessions.views import read_sweep_records
 
 _BETWEEN_PROOFS = 64
-_NOTES = (ObjectKind.ANNOTATION, ObjectKind.TOMBSTONE, ObjectKind.VERIFIED, ObjectKind.DAMAGE)
-_R = TypeVar("_R", bound=Record)
 
 
 class Removal:
@@ -57,21 +61,43 @@ class Removal:
         self._remove_all(ObjectKind.INDEX, old)
         self._remove_packs(packs)
 
-    def leavings(self, kept: Kept) -> None:
-        """Remove deleted manifests and their annotations, old checkpoints, marks and sweeps, notes on gone packs."""
-        self._remove_all(ObjectKind.MANIFEST, kept.manifests_gone)
-        self._report.removed_backups = len(kept.manifests_gone)
+    def leavings(self, kept: Kept, now_ns: int) -> None:
+        """Remove all small objects that are of no more use to anybody; the marks last."""
+        self._remove_manifests(kept, now_ns)
         self._remove_all(ObjectKind.CHECKPOINT, kept.checkpoints_gone)
-        self._remove_all(ObjectKind.ANNOTATION, self._annotations_of_gone())
-        self._remove_all(ObjectKind.DAMAGE, self._damage_of_gone())
-        self._remove_all(ObjectKind.VERIFIED, self._superfluous_results())
-        for kind, torn in torn_notes(self._store).items():
-            self._remove_all(kind, torn)
+        self._remove_notes(now_ns)
+        self._remove_names(remains_of_keys(self._store))
         number = self._fence.number
         sweeps = {each for each, record in read_sweep_records(self._store).items() if record.number == number}
         self._remove_all(ObjectKind.SWEEP, set(self._store.ids(ObjectKind.SWEEP)) - sweeps)
         # Marks last: each of them has been answered by a sweep that is there.
         self._remove_all(ObjectKind.MARK, self._store.ids(ObjectKind.MARK))
+
+    def _remove_manifests(self, kept: Kept, now_ns: int) -> None:
+        self._remove_all(ObjectKind.MANIFEST, kept.manifests_gone)
+        self._report.removed_backups = len(kept.manifests_gone)
+        if kept.void_gone:
+            # Another backup may name one among its heads: it is gone on purpose.
+            self._bury(kept.void_gone, now_ns, "void for two weeks: its writer had been given up by a prune")
+            self._remove_all(ObjectKind.MANIFEST, kept.void_gone)
+
+    def _remove_notes(self, now_ns: int) -> None:
+        store = self._store
+        self._remove_all(ObjectKind.ANNOTATION, annotations_of_gone(store))
+        self._remove_all(ObjectKind.DAMAGE, damage_of_gone(store, self._gone | self._survey.damaged_and_gone()))
+        self._remove_all(ObjectKind.VERIFIED, idle_results(store))
+        for kind, torn in torn_notes(store).items():
+            self._remove_all(kind, torn)
+        # These first: what is undone must be gone for a whole prune before that which undoes it goes.
+        self._remove_all(ObjectKind.TOMBSTONE, idle_tombstones(store))
+        with contextlib.suppress(StorageFullError):
+            while merger := merger_of_tombstones(store):
+                self._bury(merger.manifests, now_ns, "several deletions, all of them done")
+                self._remove_all(ObjectKind.TOMBSTONE, merger.replaced)
+
+    def _bury(self, manifests: Iterable[bytes], now_ns: int, reason: str) -> None:
+        """Put a tombstone; whoever relies on it makes sure that it counts, as each removal does."""
+        self._store.put(ObjectKind.TOMBSTONE, encode(TombstoneRecord(tuple(sorted(manifests)), now_ns, reason)))
 
     def _to_rewrite(self, seen: Seen, packs: frozenset[bytes]) -> set[bytes]:
         live = seen.live
@@ -104,41 +130,11 @@ class Removal:
                 self._report.bytes_freed += sizes[pack_id]
 
     def _remove_all(self, kind: ObjectKind, ids: Iterable[bytes]) -> None:
-        for count, object_id in enumerate(sorted(ids)):
+        self._remove_names([(kind, object_name(kind, object_id)) for object_id in sorted(ids)])
+
+    def _remove_names(self, names: Iterable[tuple[ObjectKind, str]]) -> None:
+        for count, (kind, name) in enumerate(names):
             if count % _BETWEEN_PROOFS == 0:
                 self._fence.require_alone()
-            self._store.remove(kind, object_id)
+            delete_all(self._store.storage, kind, name)
             self._report.removed_objects += 1
-
-    def _annotations_of_gone(self) -> set[bytes]:
-        """Return annotations of manifests that were deleted and are gone; others may come back from a copy."""
-        store = self._store
-        notes = _read(store, ObjectKind.ANNOTATION, AnnotationRecord)
-        if not notes:
-            return set()
-        graves = _read(store, ObjectKind.TOMBSTONE, TombstoneRecord).values()
-        deleted = {each for record in graves if record.undoes is None for each in record.manifests}
-        deleted -= set(store.ids(ObjectKind.MANIFEST))
-        return {each for each, record in notes.items() if record.manifest_id in deleted}
-
-    def _damage_of_gone(self) -> set[bytes]:
-        found = _read(self._store, ObjectKind.DAMAGE, DamageRecord)
-        return {each for each, record in found.items() if record.pack_id in self._gone}
-
-    def _superfluous_results(self) -> frozenset[bytes]:
-        """Return results of checks that speak of gone packs alone, or that later checks have repeated."""
-        return superfluous_results(_read(self._store, ObjectKind.VERIFIED, CheckedRecord), self._gone)
-
-
-def torn_notes(store: ObjectStore) -> dict[ObjectKind, tuple[bytes, ...]]:
-    """Return the notes whose puts never ended, by kind: nobody ever heard that they were put."""
-    return {kind: torn for kind in _NOTES if (torn := _torn(store, kind))}
-
-
-def _torn(store: ObjectStore, kind: ObjectKind) -> tuple[bytes, ...]:
-    damaged = steadily(lambda: store.read_whole(kind, {}, bytes)).damaged
-    return tuple(each for each in damaged if was_torn(store.storage, kind, each))
-
-
-def _read(store: ObjectStore, kind: ObjectKind, record_type: type[_R]) -> dict[bytes, _R]:
-    return steadily(lambda: store.read_whole(kind, {}, lambda payload: decode(payload, record_type))).found

@@ -18,7 +18,8 @@ from repositories.engine.progress import Progress
 from repositories.engine.prune.fence import Fence
 from repositories.engine.prune.others import Others, Sleep, only_prune, remove_dead
 from repositories.engine.prune.planning import make_plan
-from repositories.engine.prune.removal import Removal, torn_notes
+from repositories.engine.prune.remains import has_several, torn_notes
+from repositories.engine.prune.removal import Removal
 from repositories.engine.prune.repacking import Repacker, RepackOrder
 from repositories.engine.prune.report import PruneReport, PruneRequest
 from repositories.engine.prune.reserve import ReservedStorage, put_back
@@ -136,8 +137,11 @@ class _Planned:
         if unindexed := self.report.unindexed:
             chunks = show_count(unindexed, "chunk")
             yield f"{chunks} of backups in no index: packs that no index names are kept; run check, then repair"
-        for name in NotesReader(store).read().damaged[:1]:
-            yield f"{name} cannot be read and may be a hold: no deleted backup is removed; run check"
+        notes = NotesReader(store).read()
+        for name in notes.damaged[:1]:
+            yield f"{name} cannot be read and may be a hold: no deleted backup is removed; run check, then repair"
+        for name in notes.lost[:1]:
+            yield f"{name} cannot be read and may undo a deletion: no deleted backup is removed; run check, then repair"
 
 
 class _Work:
@@ -212,18 +216,18 @@ class _Work:
             self.report.waiting = tuple(sorted({each.shown() for each in left}))
             return
         self._pulse.enter("looking again")
-        seen = self._planned.survey.look(first=False)
+        seen = self._planned.survey.look(first=False, mark=number)
         gone = self._still_dead()
         self.report.unmarked_packs = len(self._dead - gone)
         self._pulse.enter("deleting")
-        self._fence.sweep(seen.kept, frozenset(seen.counted), gone)
+        self._fence.sweep(seen.kept, frozenset(seen.counted), gone | self._planned.survey.carried())
         self.report.sweep = number
         affirm_deletions(self._store, self._hooks.clock, seen.kept.manifests_gone)
         # What follows reads and writes whole segments: it gets the room of the places.
         self._planned.survey.index.let_go()
         removal = Removal(self._store, self._planned.survey, self._fence, self.report, self._pulse)
         removal.index_and_packs(seen, gone, (number, self._lease.session_id, self._hooks.clock.now_ns()))
-        removal.leavings(seen.kept)
+        removal.leavings(seen.kept, self._hooks.clock.now_ns())
         self.report.finished = True
 
     def clear_leases(self) -> None:
@@ -244,10 +248,11 @@ class _Work:
 
     def _is_needed(self) -> bool:
         kept, segments, store = self._seen.kept, self._seen.segments, self._store
-        if self._dead or kept.manifests_gone or kept.checkpoints_gone or segments.torn:
+        if self._dead or kept.manifests_gone or kept.checkpoints_gone or kept.void_gone or segments.torn:
             return True
-        old = len(segments.whole) > len(self._seen.live)
-        return bool(old or store.ids(ObjectKind.MARK) or len(store.ids(ObjectKind.SWEEP)) > 1 or torn_notes(store))
+        if len(segments.whole) > len(self._seen.live) or store.ids(ObjectKind.MARK):
+            return True
+        return len(store.ids(ObjectKind.SWEEP)) > 1 or bool(torn_notes(store)) or has_several(store)
 
     def _still_dead(self) -> frozenset[bytes]:
         """Leave out of the marked packs what is used after all, by what was looked at after the mark."""

@@ -19,17 +19,18 @@ from repositories.engine.objects.store import ObjectStore
 from repositories.engine.packs.directory import PackRecord
 from repositories.engine.packs.reader import PackReader
 from repositories.engine.prune.choice import Choice, PackState
+from repositories.engine.prune.chunks import ChunksByOrdinal
 from repositories.engine.prune.compact import CompactIndex
 from repositories.engine.prune.keeping import Keeper, Kept, list_backups
 from repositories.engine.prune.liveness import Liveness
 from repositories.engine.prune.others import Others
-from repositories.engine.prune.pages import PageReader
+from repositories.engine.prune.remains import damaged_packs
 from repositories.engine.prune.report import Beat, PackUse
 from repositories.engine.prune.segments import Segment, SegmentList, read_segments, replaced
 from repositories.engine.retention.deleted import deleted_manifests
 from repositories.engine.sessions.fences import SweepView
 from repositories.engine.sessions.presence import pack_sizes
-from repositories.engine.sessions.views import read_damage, read_newest_sweep
+from repositories.engine.sessions.views import read_damage, read_newest_sweep, read_swept_packs
 
 _WRITERS = (SessionPurpose.WRITE,)
 
@@ -67,7 +68,7 @@ class Survey:
         self._others = others
         self._clock = clock
         self.index = CompactIndex()
-        reader = PageReader(self.index, PackReader(store), store.keyring)
+        reader = ChunksByOrdinal(self.index, PackReader(store), store.keyring)
         self.liveness = Liveness(self.index, reader, beat)
         self._keeper = Keeper(store, self.liveness, clock.now_ns())
         self._segments: dict[bytes, Segment] = {}
@@ -75,19 +76,27 @@ class Survey:
         self._sizes: dict[bytes, int] = {}
         self._listed: frozenset[bytes] = frozenset()
         self._damage: dict[bytes, frozenset[bytes]] = {}
+        self._noted: frozenset[bytes] = frozenset()
+        self._swept: frozenset[bytes] = frozenset()
 
-    def look(self, *, first: bool) -> Seen:
-        """Look at everything. Only the `first` look finds packs that are in no index, and whom to spare."""
+    def look(self, *, first: bool, mark: int | None = None) -> Seen:
+        """Look at everything. Only the `first` look finds packs that are in no index, and whom to spare.
+
+        `mark` is the number of our mark, once it is put.
+        """
         early = pack_sizes(self._store.storage) if first else {}
         writers = {each.session_id for each in self._others.living(_WRITERS)} if first else set()
         names = list_backups(self._store)
         # Sweeps are put by prunes alone, and we are the only one.
         sweep = read_newest_sweep(self._store)
+        self._swept = read_swept_packs(self._store)
+        # Before the segments: a pack of which damage was noted was listed before.
+        self._noted = damaged_packs(self._store)
         segments = self._read_segments(sweep)
         self._sizes = pack_sizes(self._store.storage)
         self._damage = read_damage(self._store)
         seen = Seen(
-            kept=self._keeper.keep(names, sweep, deleted_manifests(self._store, self._clock.now_ns())),
+            kept=self._keeper.keep(names, sweep, deleted_manifests(self._store, self._clock.now_ns()), mark),
             segments=segments,
             sweep=sweep,
             early=early,
@@ -122,6 +131,14 @@ class Survey:
             keep = pack_id not in doomed and (spared or pack_id in safe)
             yield PackUse(pack_id, 0, seen.early[pack_id], 0, listed=False, spared=keep)
 
+    def carried(self) -> frozenset[bytes]:
+        """Return what the last look found of the packs that the newest sweep takes.
+
+        The prune that put it may sleep, and delete them when it wakes up: the next sweep names them, too, so that no
+        writer counts them as stored meanwhile.
+        """
+        return self._swept & self._sizes.keys()
+
     def is_there(self, pack_id: bytes) -> bool:
         """Tell whether the last look found a pack on the medium."""
         return pack_id in self._sizes
@@ -130,12 +147,17 @@ class Survey:
         """Tell whether a segment that counts lists a pack."""
         return pack_id in self._listed
 
+    def damaged_and_gone(self) -> frozenset[bytes]:
+        """Return the packs of which damage was noted that are in no segment that counts and not on the medium."""
+        return self._noted - self._listed - self._sizes.keys()
+
     def listing(self, segment_id: bytes) -> Iterator[bytes]:
         """Yield the packs that a segment lists."""
         return (self.index.packs[number].pack_id for number in self._listings.get(segment_id, ()))
 
     def _state(self, pack_id: bytes, length: int, doomed: frozenset[bytes]) -> PackState | None:
-        if pack_id not in self._listed or self._sizes.get(pack_id) != length:
+        # What a sweep takes may be gone at any moment: two prunes must not each keep what the other one deletes.
+        if pack_id not in self._listed or pack_id in self._swept or self._sizes.get(pack_id) != length:
             return PackState(3)
         bad = self._damage.get(pack_id)
         if bad is not None and not bad:

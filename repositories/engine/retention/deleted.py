@@ -20,14 +20,15 @@ from repositories.engine.retention.standing import Annotation, Deletion, annotat
 class Notes:
     """All that is said about backups after the fact, by manifest id.
 
-    `damaged` names the annotations that cannot be read: any of them may be a hold. `ever_deleted` are the manifests
-    that any tombstone has named, also those undone.
+    `damaged` names the annotations that cannot be read: any of them may be a hold. `lost` names such tombstones: any of
+    them may undo a deletion. `ever_deleted` are the manifests that any tombstone has named, also those undone.
     """
 
     deletions: Mapping[bytes, tuple[Deletion, ...]] = field(default_factory=dict)
     annotations: Mapping[bytes, tuple[Annotation, ...]] = field(default_factory=dict)
     damaged: tuple[str, ...] = ()
     ever_deleted: frozenset[bytes] = frozenset()
+    lost: tuple[str, ...] = ()
 
     def of(self, manifest_id: bytes) -> tuple[Annotation, ...]:
         """Return the annotations of one manifest."""
@@ -49,6 +50,7 @@ class NotesReader:
         self._store = store
         self._tombstones: Mapping[bytes, TombstoneRecord] = {}
         self._annotations: Mapping[bytes, AnnotationRecord] = {}
+        self._unread: tuple[bytes, ...] = ()
         self._lock = threading.Lock()
 
     def read(self) -> Notes:
@@ -58,13 +60,9 @@ class NotesReader:
             said = steadily(self._list_annotations)
             self._annotations = said.found
             ever_deleted = self._ever_deleted()
-        # Of what was torn when it was put nobody was ever told that it holds.
-        damaged = tuple(
-            object_name(ObjectKind.ANNOTATION, each)
-            for each in said.damaged
-            if not was_torn(self._store.storage, ObjectKind.ANNOTATION, each)
-        )
-        return Notes(deleted, annotations(said.found), damaged, ever_deleted)
+            lost = self._whole_once(ObjectKind.TOMBSTONE, self._unread)
+        damaged = self._whole_once(ObjectKind.ANNOTATION, said.damaged)
+        return Notes(deleted, annotations(said.found), damaged, ever_deleted, lost)
 
     def deleted(self, now_ns: int) -> frozenset[bytes]:
         """Return the manifests that are deleted at `now_ns`; without any tombstone no annotation is read."""
@@ -80,6 +78,10 @@ class NotesReader:
             named = self._ever_deleted()
         return (manifests & named) - in_force.keys()
 
+    def _whole_once(self, kind: ObjectKind, damaged: tuple[bytes, ...]) -> tuple[str, ...]:
+        """Return names of damaged records but for those torn in their put: of them nobody was ever told anything."""
+        return tuple(object_name(kind, each) for each in damaged if not was_torn(self._store.storage, kind, each))
+
     def _ever_deleted(self) -> frozenset[bytes]:
         deleting = (record for record in self._tombstones.values() if record.undoes is None)
         return frozenset(each for record in deleting for each in record.manifests)
@@ -91,7 +93,7 @@ class NotesReader:
                 ObjectKind.TOMBSTONE, self._tombstones, lambda payload: decode(payload, TombstoneRecord)
             )
         )
-        self._tombstones = listed.found
+        self._tombstones, self._unread = listed.found, listed.damaged
         return deletions(listed.found)
 
     def _list_annotations(self) -> WholeObjects[AnnotationRecord]:
@@ -104,7 +106,8 @@ def deleted_manifests(store: ObjectStore, now_ns: int) -> frozenset[bytes]:
     """Return the ids of the manifests that a sweep may leave out, by what lies on the medium now.
 
     Those that a tombstone names which no other undoes, less those under a hold in force at `now_ns`. While an
-    annotation cannot be read, which may be a hold, there are none: nothing is lost by waiting.
+    annotation cannot be read, which may be a hold, or a tombstone, which may undo a deletion, there are none: nothing
+    is lost by waiting.
     """
     notes = NotesReader(store).read()
-    return frozenset() if notes.damaged else notes.deleted(now_ns)
+    return frozenset() if notes.damaged or notes.lost else notes.deleted(now_ns)

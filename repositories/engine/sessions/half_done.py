@@ -43,8 +43,11 @@ def is_half_done(store: ObjectStore, kind: ObjectKind, name: str, leases: Mappin
     there = [copy for copy in pair if _is_there(store.storage, copy)]
     if len(pair) != 2 or len(there) != 1:
         return False
-    if kind is ObjectKind.SLOT and name.split("/")[1] != generation_group(store.keyring.generation):
+    own = generation_group(store.keyring.generation)
+    if kind is ObjectKind.SLOT and name.split("/")[1] != own:
         return True  # opens nothing any more, or not yet
+    if kind is ObjectKind.KEYRING and name.split("/")[1] < own:
+        return True  # opened by nobody any more: a prune is at it
     if kind not in _RECORDS:
         return not _CHANGES_OF_KEYS.isdisjoint(leases.values())
     if there[0] != name and SessionPurpose.PRUNE in leases.values():

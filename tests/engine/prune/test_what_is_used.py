@@ -8,7 +8,7 @@ from repositories.engine.backup import Hooks
 from repositories.engine.manifest.backups import list_backups
 from repositories.engine.packs.reader import BlockPlace, PackReader
 from repositories.engine.prune import PruneRequest, prune
-from repositories.engine.prune.keeping import CHECKPOINT_LIFE_NS
+from repositories.engine.prune.keeping import UNFINISHED_LIFE_NS
 from repositories.engine.repository import Repository
 from repositories.engine.storage.memory import MemoryStorage
 from tests.engine.backup.interruptions import broken_off, build_files
@@ -110,7 +110,7 @@ def test_a_checkpoint_of_two_weeks_ago_goes(repository: Repository, storage: Mem
     size = build_files(tmp_path / "tree")
     broken_off(repository, tmp_path / "tree", size // 2)
     (newest,) = reopened(storage).checkpoints().counted[-1:]
-    clock = StandingClock(newest.received_ns + CHECKPOINT_LIFE_NS - 10**9)
+    clock = StandingClock(newest.received_ns + UNFINISHED_LIFE_NS - 10**9)
     prune(reopened(storage), PruneRequest(), Hooks(clock=clock))
     assert [name for name in storage.objects if name.startswith("checkpoints/")]
     clock.time_ns += 2 * 10**9
