@@ -99,9 +99,10 @@ def print_report(terminal: Terminal, report: dict[str, Any]) -> None:
         f"{verdict} in {show_count(report['backups'], 'backup')} and {show_count(report['packs'], 'pack')}; {depth}"
     )
     _print_proof(terminal, report)
-    if report["half_done"]:
-        objects = show_count(report["half_done"], "object")
-        terminal.note(f"{objects} in one copy: a process died between the two; the next prune writes the other")
+    _print_unread(terminal, report)
+    _print_lone(terminal, report)
+    _print_keys(terminal, report)
+    _print_foreign(terminal, report)
     _print_notes(terminal, report)
 
 
@@ -115,17 +116,60 @@ def print_hurt(terminal: Terminal, backups: list[dict[str, Any]]) -> None:
 
 def _print_proof(terminal: Terminal, report: dict[str, Any]) -> None:
     proof = report["proof"]
-    if report["read_data"] and proof["unread_packs"]:
+    if proof["unread_packs"]:
         why = " (the time was over)" if report["stopped"] else ""
         left = f"{show_count(proof['unread_packs'], 'pack')} ({show_bytes(proof['unread_bytes'])})"
         terminal.line(f"not read now: {left}{why}")
-    if proof["never_verified_packs"] and (report["read_data"] or proof["verified_packs"]):
+    if proof["never_verified_packs"]:
         never = f"{show_count(proof['never_verified_packs'], 'pack')} ({show_bytes(proof['never_verified_bytes'])})"
         terminal.line(f"never read yet: {never}")
     if proof["verified_packs"]:
         share = 100 * proof["verified_bytes"] / max(proof["bytes"], 1)
         good = f"{show_bytes(proof['verified_bytes'])} of {show_bytes(proof['bytes'])} ({int(share * 10) / 10:g}%)"
         terminal.line(f"proven good: {good}, the oldest part of it read at {proof['oldest_verified_at']}")
+
+
+def _print_unread(terminal: Terminal, report: dict[str, Any]) -> None:
+    """Print what was not looked at since it is in no index, or came too late."""
+    if report["unreferenced_packs"]:
+        held = f"{show_count(report['unreferenced_packs'], 'pack')} ({show_bytes(report['unreferenced_bytes'])})"
+        terminal.line(f"not read: {held} in no index: being written, or broken off (then the next prune removes them)")
+    if report["late_backups"]:
+        terminal.line(
+            f"not looked at: {show_count(report['late_backups'], 'backup')} made during the check; check again"
+        )
+
+
+def _print_lone(terminal: Terminal, report: dict[str, Any]) -> None:
+    if report["half_done"]:
+        objects = show_count(report["half_done"], "object")
+        terminal.note(f"{objects} in one copy: a process died between the two; the next prune writes the other")
+    if report["left_over"]:
+        objects = show_count(report["left_over"], "object")
+        terminal.note(f"{objects} in one copy mean nothing: left by a process that was given up; a prune removes them")
+
+
+def _print_keys(terminal: Terminal, report: dict[str, Any]) -> None:
+    """Print what ended keys have sealed."""
+    if report["retired_packs"] or report["retired_objects"]:
+        packs = f"{show_count(report['retired_packs'], 'pack')} ({show_bytes(report['retired_bytes'])})"
+        held = f"{packs} and {show_count(report['retired_objects'], 'small object')}"
+        terminal.note(f"{held} are sealed by keys from before a rotation: whole, but readable with an ended password")
+        if report["retired_packs"]:
+            terminal.note("prunes seal packs anew over time: syncova-repo prune; info shows how much is left")
+    if report["disowned_objects"]:
+        objects = show_count(report["disowned_objects"], "object")
+        terminal.note(f"{objects} do not count: sealed by an ended key after it had ended; who used an old password?")
+
+
+def _print_foreign(terminal: Terminal, report: dict[str, Any]) -> None:
+    """Print what lies there and is read by nobody."""
+    if report["aside_objects"]:
+        held = f"{show_count(report['aside_objects'], 'object')} ({show_bytes(report['aside_bytes'])})"
+        terminal.note(f"{held} lie aside from a repair, unread; when all is well: syncova-repo repair --remove-aside")
+    if report["strays"]:
+        files = f"{show_count(report['strays'], 'file')} (the first: {report['stray_names'][0]})"
+        terminal.note(f"{files} are none of Syncova's: nothing reads them; move them away by hand")
 
 
 def _print_notes(terminal: Terminal, report: dict[str, Any]) -> None:

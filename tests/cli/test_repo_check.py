@@ -7,7 +7,11 @@ from pathlib import Path
 import pytest
 
 from repositories.console import exits
+from repositories.engine.keychain import rotate
+from repositories.engine.storage.local import LocalStorage
 from tests.cli.programs import Programs
+from tests.engine.keychain.chains import keychain
+from tests.engine.repositories import PASSWORD
 
 
 @pytest.fixture
@@ -111,6 +115,46 @@ def test_what_was_not_read_is_told(programs: Programs, tree: Path) -> None:
     assert shown.code == exits.DONE
     assert "not read now: 1 pack" in shown.out
     assert "never read yet: 1 pack" in shown.out
+
+
+def test_what_a_check_of_the_structure_did_not_read_is_told(programs: Programs, tree: Path) -> None:
+    """3.1: every output says it, as text and as JSON."""
+    programs.back_up(tree)
+    shown = programs.repo("check", programs.repository)
+    assert "structure only" in shown.out
+    assert "not read now: 2 packs" in shown.out
+    assert "never read yet: 2 packs" in shown.out
+    proof = programs.repo("check", programs.repository, "--json").json["proof"]
+    assert (proof["unread_packs"], proof["never_verified_packs"], proof["read_packs"]) == (2, 2, 0)
+
+
+def test_what_lies_beside_is_counted_and_explained(programs: Programs, tree: Path) -> None:
+    """Ended keys, what a repair set aside, files of others, packs in no index: each with what it means."""
+    programs.back_up(tree)
+    rotate(keychain(LocalStorage(str(programs.repository))), [PASSWORD])
+    (programs.repository / "aside" / "packs").mkdir(parents=True)
+    (programs.repository / "aside" / "packs" / ("a" * 32)).write_bytes(bytes(100))
+    (programs.repository / "notes\x1b[31m.txt").write_bytes(b"mine")
+    stray = programs.repository / "packs" / "ab" / ("ab" + "0" * 30)
+    stray.parent.mkdir(exist_ok=True)
+    stray.write_bytes(bytes(50))
+    ended = programs.repo("check", programs.repository, "--json")
+    assert ended.code == exits.DONE
+    report = ended.json
+    assert (report["aside_objects"], report["aside_bytes"], report["strays"]) == (1, 100, 1)
+    assert (report["unreferenced_packs"], report["unreferenced_bytes"], report["late_backups"]) == (1, 50, 0)
+    assert (report["retired_packs"], report["disowned_objects"]) == (2, 0)
+    assert report["retired_objects"] >= 2
+    shown = programs.repo("check", programs.repository)
+    shown.assert_harmless()
+    meanings = (
+        "1 pack (50 B) in no index",
+        "2 packs",
+        "syncova-repo prune",
+        "repair --remove-aside",
+        "none of Syncova's",
+    )
+    assert [told for told in meanings if told not in shown.out + shown.err] == []
 
 
 def test_an_older_copy_put_back_is_read_only_until_it_is_confirmed(

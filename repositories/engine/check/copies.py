@@ -1,22 +1,33 @@
-"""Checks the small objects that everything depends on: both copies there, both whole.
+"""Checks the small objects that everything depends on: both copies there, both whole, both what they should be.
 
-Owns the reading of each copy by itself; a reader elsewhere is content with either.
+Owns the reading of each copy by itself; a reader elsewhere is content with either. What no copy of counts, since its
+key was retired, is only counted here: it is as if it were not there.
 """
 
 import contextlib
 import time
-from collections.abc import Callable
+from dataclasses import dataclass, field
 
+from repositories.engine.check.leavings import Leavings
 from repositories.engine.check.report import Beat, Findings
 from repositories.engine.errors import IntegrityError, ObjectMissingError, RetiredKeyError, UnsupportedFormatError
 from repositories.engine.format.config import parse_config
-from repositories.engine.format.kinds import DIRECTORIES, WRITTEN_TWICE, ObjectKind, names_of, object_id_of
+from repositories.engine.format.headers import parse_object_header
+from repositories.engine.format.kinds import (
+    DIRECTORIES,
+    WRITTEN_TWICE,
+    ObjectKind,
+    generation_group,
+    names_of,
+    object_id_of,
+    object_name,
+)
 from repositories.engine.keys.slots import parse_slot
 from repositories.engine.objects.pairs import get_bounded
 from repositories.engine.repository import Repository
 from repositories.engine.sessions.half_done import is_half_done, read_leases
 
-_PARSED: dict[ObjectKind, Callable[[bytes], object]] = {ObjectKind.CONFIG: parse_config, ObjectKind.SLOT: parse_slot}
+_CLEAR = frozenset({ObjectKind.CONFIG, ObjectKind.SLOT})
 _SETTLE_SECONDS = 0.2
 _SEALED_ONCE = (
     ObjectKind.CHECKPOINT,
@@ -27,73 +38,124 @@ _SEALED_ONCE = (
     ObjectKind.VERIFIED,
     ObjectKind.DAMAGE,
 )
+_REPLACED = "an old key sealed it, and it is not what the keys' rotation had listed under its name: it was replaced"
 
 
-class Suspects:
-    """Objects with something wrong at the first look: another writer may just be putting or removing them."""
+@dataclass(slots=True)
+class SmallObjects:
+    """What one look at all of them gave. `suspects` have something wrong: a writer may just put or remove them.
 
-    def __init__(self) -> None:
-        self.found: list[tuple[ObjectKind, str]] = []
+    `older` count, though a key from before a rotation sealed them; `disowned` were sealed by such a key and listed by
+    no rotation: they do not count.
+    """
+
+    count: int = 0
+    older: int = 0
+    disowned: int = 0
+    suspects: list[tuple[ObjectKind, str]] = field(default_factory=list)
+
+    def take(self, kind: ObjectKind, name: str, look: "_Look") -> None:
+        """Take what one object looks like."""
+        self.count += 1
+        self.older += look.older
+        self.disowned += look.disowned
+        if look.wrong:
+            self.suspects.append((kind, name))
 
 
-def check_copies(repository: Repository, suspects: Suspects, beat: Beat) -> int:
-    """Read every small object in every copy; return how many objects there are."""
-    checked = 0
+@dataclass(slots=True)
+class _Look:
+    """One object: (name of a copy, what is wrong with it)."""
+
+    wrong: list[tuple[str, str]] = field(default_factory=list)
+    older: bool = False
+    disowned: bool = False
+
+
+def check_copies(repository: Repository, beat: Beat) -> SmallObjects:
+    """Read every small object in every copy."""
+    found = SmallObjects()
     for kind in (*sorted(WRITTEN_TWICE), *_SEALED_ONCE):
         for name in repository.store.names(kind):
             beat()
-            if _wrong_copies(repository, kind, name):
-                suspects.found.append((kind, name))
-            checked += 1
-    return checked
+            found.take(kind, name, _look_at(repository, kind, name))
+    return found
 
 
-def confirm_suspects(repository: Repository, suspects: Suspects, findings: Findings) -> int:
-    """Look at the suspects again, and report those that are still there and still wrong.
+@dataclass(frozen=True, slots=True)
+class LoneCopies:
+    """Objects of which one copy alone is there, and which are no problem.
 
-    Returns how many pairs are no problem: whoever put or removed them died between the two copies, or is at it.
+    `half_done`: whoever put or removed them died between the two copies, or is at it. `left_over` mean nothing.
     """
-    if suspects.found:
+
+    half_done: int = 0
+    left_over: int = 0
+
+
+def confirm_suspects(repository: Repository, seen: SmallObjects, leavings: Leavings, findings: Findings) -> LoneCopies:
+    """Look at the suspects again, and report those that are still there and still wrong."""
+    suspects = seen.suspects
+    if suspects:
         time.sleep(_SETTLE_SECONDS)
-    there = {kind: frozenset(repository.store.names(kind)) for kind, _ in suspects.found}
-    leases = read_leases(repository.store) if suspects.found else {}
-    half_done = 0
-    for kind, name in suspects.found:
-        wrong = _wrong_copies(repository, kind, name) if name in there[kind] else []
+    there = {kind: frozenset(repository.store.names(kind)) for kind, _ in suspects}
+    leases = read_leases(repository.store) if suspects else {}
+    half_done = left_over = 0
+    for kind, name in suspects:
+        wrong = _look_at(repository, kind, name).wrong if name in there[kind] else []
         if wrong and is_half_done(repository.store, kind, name, leases):
             half_done += 1
-            continue
-        for copy, message in wrong:
-            findings.add("copy", copy, message)
+        elif wrong and leavings.mean_nothing(kind, name):
+            left_over += 1
+        else:
+            for copy, message in wrong:
+                findings.add("copy", copy, message)
     _, damaged = repository.slots()
     if damaged:
         findings.add("keyring", DIRECTORIES[ObjectKind.SLOT], f"{damaged} key slots are damaged")
-    return half_done
+    return LoneCopies(half_done, left_over)
 
 
-def _wrong_copies(repository: Repository, kind: ObjectKind, name: str) -> list[tuple[str, str]]:
-    """Return (name of a copy, what is wrong with it)."""
-    wrong: list[tuple[str, str]] = []
-    seen: set[bytes] = set()
+def _look_at(repository: Repository, kind: ObjectKind, name: str) -> _Look:
+    """Look at all copies of one object."""
+    look = _Look()
     if kind is ObjectKind.INVENTORY and object_id_of(name) != repository.keyring.record.inventory_id:
-        return []  # of an earlier generation, or of one that never came to be: it means nothing
+        return look  # of an earlier generation, or of one that never came to be: it means nothing
     copies = names_of(kind, name)
     if not any(_is_there(repository, copy) for copy in copies):
-        return []  # removed since it was listed: what nobody lists is no half of anything
+        return look  # removed since it was listed: what nobody lists is no half of anything
+    good: set[bytes] = set()
+    retired: list[str] = []
     for copy in copies:
         try:
             data = get_bounded(repository.storage, kind, copy)
             _open(repository, kind, name, data)
         except RetiredKeyError:
-            return []  # it does not count: as if it were not there
+            retired.append(copy)
         except (ObjectMissingError, IntegrityError, UnsupportedFormatError) as error:
-            wrong.append((copy, error.message))
+            look.wrong.append((copy, error.message))
         else:
-            seen.add(data)
-    if len(seen) > 1:
+            good.add(data)
+    return _judged(repository, kind, name, (look, good, retired))
+
+
+def _judged(repository: Repository, kind: ObjectKind, name: str, seen: tuple[_Look, set[bytes], list[str]]) -> _Look:
+    """Complete a look by what its good copies, and those that a retired key sealed, mean together."""
+    look, good, retired = seen
+    if retired and not good and (kind, object_id_of(name)) not in repository.store.inventory:
+        return _Look(disowned=True)  # it does not count: as if it were not there
+    look.wrong.extend((copy, _REPLACED) for copy in retired)
+    look.older = any(_is_older(repository, kind, data) for data in good)
+    if len(good) > 1:
         other = names_of(kind, name)[1]
-        wrong.append((name, f"it and {other} differ: one of the two is damaged"))
-    return wrong
+        look.wrong.append((name, f"it and {other} differ: one of the two is damaged"))
+    return look
+
+
+def _is_older(repository: Repository, kind: ObjectKind, data: bytes) -> bool:
+    if kind in _CLEAR or kind is ObjectKind.KEYRING:
+        return False
+    return parse_object_header(data).epoch != repository.keyring.current_epoch
 
 
 def _is_there(repository: Repository, name: str) -> bool:
@@ -106,9 +168,17 @@ def _is_there(repository: Repository, name: str) -> bool:
 def _open(repository: Repository, kind: ObjectKind, name: str, data: bytes) -> None:
     """Raise IntegrityError for a damaged object. A keyring opens by its slot's key alone, which nobody keeps."""
     object_id = object_id_of(name)
-    parse = _PARSED.get(kind)
-    if parse is not None:
+    if kind in _CLEAR:
         with contextlib.suppress(UnsupportedFormatError):
-            parse(data)
+            if _name_in(kind, data) != name:
+                raise IntegrityError(f"{name} holds what belongs under another name")
     elif kind is not ObjectKind.KEYRING and object_id is not None:
         repository.store.open(kind, object_id, data)
+
+
+def _name_in(kind: ObjectKind, data: bytes) -> str:
+    """Return the name that a config or a slot says is its own. Raises IntegrityError, UnsupportedFormatError."""
+    if kind is ObjectKind.CONFIG:
+        return object_name(kind, parse_config(data).repository_id)
+    facts = parse_slot(data).facts
+    return object_name(kind, facts.slot_id, generation_group(facts.generation))

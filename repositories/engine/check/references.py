@@ -6,15 +6,16 @@ Owns the walk over all manifests, each page once however many backups share it, 
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 
+from repositories.engine.check.found import FoundChunks, Ordinals
 from repositories.engine.check.report import Beat, HurtPaths
 from repositories.engine.errors import IntegrityError, ObjectMissingError
 from repositories.engine.ids import ChunkKind
-from repositories.engine.index.lookup import ChunkIndex
-from repositories.engine.limits import MAX_XATTR, MAX_XATTRS
+from repositories.engine.limits import MAX_BLOCK_DECODED, MAX_XATTR, MAX_XATTRS
+from repositories.engine.manifest.chunks import ChunkSource
 from repositories.engine.manifest.entries import Entry, EntryType, StreamRef, Xattr, decode_entry
 from repositories.engine.manifest.entry_reader import check_order
 from repositories.engine.manifest.order import directory_key, join
@@ -22,7 +23,6 @@ from repositories.engine.manifest.page_order import Key, check_count, check_firs
 from repositories.engine.manifest.pages import PageRef, decode_leaf, decode_list
 from repositories.engine.manifest.root import BackupRoot
 from repositories.engine.manifest.streams import stream_claims, stream_parts
-from repositories.engine.reader import ChunkReader
 
 BadChunks = frozenset[bytes]
 _KEYS_KEPT: Final = 1024
@@ -30,16 +30,35 @@ _WITHOUT_CONTENT: Final = (EntryType.DIRECTORY, EntryType.FIFO)
 _DEVICES: Final = (EntryType.CHARACTER_DEVICE, EntryType.BLOCK_DEVICE)
 
 
+class Held(Protocol):
+    """A chunk that an index knows."""
+
+    @property
+    def length(self) -> int:
+        """Its bytes."""
+
+
+class References(ChunkSource, Protocol):
+    """What a backup is held against: an index, and a reader of pages through it."""
+
+    @property
+    def index(self) -> Ordinals:
+        """The numbers of its chunks."""
+
+    def locate(self, kind: ChunkKind, chunk_id: bytes) -> Held | None:
+        """Return a chunk of this kind, or None if no index names it."""
+
+
 class ReferenceCheck:
     """Walks manifests. `bad` chunks count as missing. Leaves that were found whole are not read again."""
 
-    def __init__(self, reader: ChunkReader, bad: BadChunks, beat: Beat) -> None:
+    def __init__(self, reader: References, bad: BadChunks, beat: Beat) -> None:
         self._reader = reader
         self._bad = bad
         self._beat = beat
         self._good_leaves: dict[bytes, _Leaf] = {}
         self._lists: set[bytes] = set()
-        self._good_chunks = _FoundChunks(reader.index)
+        self._good_chunks = FoundChunks(reader.index)
         # Named by a backup, and asked for again by the next one.
         self._others: set[bytes] = set()
 
@@ -50,9 +69,7 @@ class ReferenceCheck:
 
     def names(self, chunk_id: bytes) -> bool:
         """Tell whether a backup that was checked names the chunk; complete only where nothing was hurt."""
-        if self._good_chunks.length(chunk_id) is not None:
-            return True
-        return any(chunk_id in each for each in (self._good_leaves, self._lists, self._others))
+        return any(chunk_id in each for each in (self._good_chunks, self._good_leaves, self._lists, self._others))
 
     def check(self, root: BackupRoot) -> HurtPaths:
         """Return what of a backup cannot be restored. Raises IntegrityError for disorder in its pages."""
@@ -161,13 +178,13 @@ class ReferenceCheck:
         return True
 
     def _xattrs_whole(self, xattrs: Sequence[Xattr]) -> bool:
-        total = 0
+        room = MAX_XATTRS
         for xattr in xattrs:
             lengths = [self._length(ChunkKind.STREAM, chunk) for chunk in xattr.chunks or ()]
             value = sum(filter(None, lengths))
-            total += value
-            if None in lengths or value > MAX_XATTR or total > MAX_XATTRS:
+            if None in lengths or (lengths and value > min(room, MAX_XATTR)):
                 return False
+            room -= value + len(xattr.value or b"")
         return True
 
     def _problems_whole(self, top: StreamRef) -> bool:
@@ -181,46 +198,15 @@ class ReferenceCheck:
 
     def _length(self, kind: ChunkKind, chunk_id: bytes) -> int | None:
         """Return the length of a chunk that can be found, else None."""
-        length = self._good_chunks.length(chunk_id)
+        length = self._good_chunks.length(kind, chunk_id)
         if length is not None:
             return length
         place = None if chunk_id in self._bad else self._reader.locate(kind, chunk_id)
-        if place is None:
+        # No block gives back more than it can hold, whatever the index says of it.
+        if place is None or place.length > MAX_BLOCK_DECODED:
             return None
-        self._good_chunks.add(chunk_id, place.length)
+        self._good_chunks.add(kind, chunk_id, place.length)
         return place.length
-
-
-class _FoundChunks:
-    """The chunks of content that were found, with their lengths: four bytes for each place of the index.
-
-    Those that the index knows as damaged alone have no place that counts, and are kept by their ids.
-    """
-
-    def __init__(self, index: ChunkIndex) -> None:
-        self._index = index
-        self._lengths = array("I")
-        self._others: dict[bytes, int] = {}
-        self.count = 0
-
-    def length(self, chunk_id: bytes) -> int | None:
-        """Return the length of a chunk that was added, else None."""
-        ordinal = self._index.present(chunk_id)
-        if ordinal is None:
-            return self._others.get(chunk_id)
-        found = self._lengths[ordinal] if ordinal < len(self._lengths) else 0
-        return found - 1 if found else None
-
-    def add(self, chunk_id: bytes, length: int) -> None:
-        """Add a chunk that was not there."""
-        self.count += 1
-        ordinal = self._index.present(chunk_id)
-        if ordinal is None:
-            self._others[chunk_id] = length
-            return
-        while ordinal >= len(self._lengths):
-            self._lengths.frombytes(bytes(4 * max(4096, len(self._lengths))))
-        self._lengths[ordinal] = length + 1
 
 
 @dataclass(slots=True)

@@ -1,30 +1,35 @@
 """Writes what a check found into the repository, while it goes on: good packs and hurt backups with the time, damage.
 
-Owns when it is written: a check that is killed keeps all but the last minutes. Nothing is written without a finding, or
-onto a medium that cannot be written to. Damage that is recorded makes the next backup store those chunks again, if the
-source still has them (engine.md, section 3); it is withdrawn when the pack is read whole later.
+Owns when it is written: a check that is killed loses at most about half of its time, and never more than 10 minutes.
+Nothing is written without a finding, or onto a medium that cannot be written to. Damage that is recorded makes the next
+backup store those chunks again, if the source still has them (engine.md, section 3); it is withdrawn when the pack is
+read whole later.
 """
 
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 
-from repositories.engine.check.ledger import Ledger
+from repositories.engine.check.ledger import Ledger, read_results
 from repositories.engine.check.packs import ids_of
 from repositories.engine.check.report import PackResult
 from repositories.engine.clock import Clock
 from repositories.engine.errors import EngineError, StorageFullError, StorageReadOnlyError
 from repositories.engine.format.kinds import ObjectKind
-from repositories.engine.format.records import encode
+from repositories.engine.format.records import Record, encode
 from repositories.engine.format.verification import CheckedRecord, DamageRecord
 from repositories.engine.objects.store import ObjectStore
 from repositories.engine.sessions.fences import join_ids
 from repositories.engine.sessions.views import damaged_chunks, read_hurt
 
 _RAREST_SECONDS = 600.0
+_LAST_NS = 2**63 - 1
 
 
 class Memory:
-    """Takes results and records them; one thread. `possible` turns False when the medium takes no records."""
+    """Takes results and records them; one thread. `possible` turns False when the medium takes no records.
+
+    The first record is put after `seconds`, each further one after twice as long as the one before.
+    """
 
     def __init__(self, store: ObjectStore, ledger: Ledger, clock: Clock, seconds: float) -> None:
         self._store = store
@@ -52,13 +57,23 @@ class Memory:
 
     def record(self) -> None:
         """Record what has gathered. Raises the storage's errors, but for a medium that is full or only readable."""
-        self._record(None)
+        # What a failed put leaves here is tried again when the check ends.
+        while self._damage:
+            self._put(ObjectKind.DAMAGE, self._damage[0])
+            del self._damage[0]
+        if self._good:
+            # The time before the first of them was read: nothing is said to have been good later than it was seen.
+            self._put(ObjectKind.VERIFIED, CheckedRecord(self._since_ns, join_ids(self._good), None))
+            self._good = []
+        self._begin()
 
     def finish(self, hurt: Iterable[str]) -> bool:
         """Record the rest, and the manifests (hex ids) that are hurt; return whether everything could be recorded."""
+        self.record()
         hurt_now = frozenset(map(bytes.fromhex, hurt))
-        changed = self.possible and hurt_now != read_hurt(self._store)
-        self._record(join_ids(hurt_now) if changed or self._good else None)
+        if self.possible and hurt_now != read_hurt(self._store):
+            # Later than all that was said before, also by a machine whose clock is ahead: the newest word counts.
+            self._put(ObjectKind.VERIFIED, CheckedRecord(self._newest_told() + 1, b"", join_ids(hurt_now)))
         return self.possible
 
     def save(self) -> None:
@@ -66,20 +81,18 @@ class Memory:
         with contextlib.suppress(EngineError):
             self.record()
 
-    def _record(self, hurt: bytes | None) -> None:
-        # The time before the first of them was read: nothing is claimed to have been good later than it was seen.
-        good, damage, since = join_ids(self._good), self._damage, self._since_ns
-        self._good, self._damage = [], []
-        self._begin()
+    def _put(self, kind: ObjectKind, record: Record) -> None:
         if not self.possible:
             return
         try:
-            for record in damage:
-                self._store.put(ObjectKind.DAMAGE, encode(record))
-            if good or hurt is not None:
-                self._store.put(ObjectKind.VERIFIED, encode(CheckedRecord(since, good, hurt)))
+            self._store.put(kind, encode(record))
         except (StorageReadOnlyError, StorageFullError):
             self.possible = False
+
+    def _newest_told(self) -> int:
+        """Return a time at or after which no record says which backups are hurt; never before now."""
+        times = [record.checked_ns for record in read_results(self._store).values() if record.hurt is not None]
+        return max([self._clock.now_ns() - 1, *(time for time in times if time < _LAST_NS)])
 
     def _begin(self) -> None:
         self._since_ns = self._clock.now_ns()

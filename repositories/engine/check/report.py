@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
+from repositories.engine.check.surroundings import Surroundings
 from repositories.engine.display import show_path
 from repositories.engine.packs.directory import PackRecord
 
@@ -19,14 +20,14 @@ class CheckRequest:
     """`read_data`: read, decrypt, decode and re-hash blocks too; else structure alone, and what is known as damaged.
 
     `read_percent` of all stored bytes are read, those first that nobody read or that were read longest ago. No pack is
-    begun when `max_seconds` are over since the check began. What was read is recorded every `record_seconds` at first,
-    then more rarely, and at the end; nothing is with `remember` False.
+    begun when `max_seconds` are over since the check began. What was read is recorded after `record_seconds`, then each
+    time after twice as long (at most 10 minutes), and at the end; nothing is with `remember` False.
     """
 
     read_data: bool = False
     read_percent: float = 100.0
     max_seconds: float | None = None
-    record_seconds: float = 60.0
+    record_seconds: float = 5.0
     remember: bool = True
 
 
@@ -88,7 +89,7 @@ class HurtBackup:
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """The result. `problems` are the first 1,000 of `problem_count`; `unreferenced_packs` are no problem.
+    """The result. `problems` are the first 1,000 of `problem_count`; `unreferenced_packs` are no problem: in no index.
 
     Nor are `unused_packs`, of which no backup uses a single chunk: checkpoints, backups that are being made or were
     broken off, or backups whose manifests are gone without a trace. Counted only where nothing else is wrong.
@@ -104,7 +105,11 @@ class CheckReport:
 
     `void_manifests` were put by sessions that a prune had given up on: they are no backups, `repair --adopt` may make
     them some. `half_done` objects have one copy, since their writer died between the two: the next prune writes the
-    other. `suspect` are the packs that anything is wrong with.
+    other. `left_over` ones have one copy, too, and mean nothing. `suspect` are the packs that anything is wrong with.
+
+    `late_backups` came while the check went on, and were not looked at. `around` is what else lies on the medium;
+    `older_objects` are small objects under keys from before a rotation, `disowned_objects` those of them that no
+    rotation listed: they do not count.
     """
 
     backups: int
@@ -126,6 +131,11 @@ class CheckReport:
     stopped: bool = False
     void_manifests: int = 0
     half_done: int = 0
+    left_over: int = 0
+    late_backups: int = 0
+    older_objects: int = 0
+    disowned_objects: int = 0
+    around: Surroundings = field(default_factory=Surroundings)
     suspect: tuple[PackResult, ...] = ()
     problems: list[CheckProblem] = field(default_factory=list)
     hurt: list[HurtBackup] = field(default_factory=list)

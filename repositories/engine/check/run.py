@@ -1,72 +1,41 @@
 """Runs a check of a repository.
 
-Owns the order: small objects, packs, content if asked for, then what all that means for the backups.
+Owns the order: small objects, packs, content if asked for, what all that means for the backups, what else is there.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 
 from repositories.engine.backup.options import Hooks
-from repositories.engine.check.copies import Suspects, check_copies, confirm_suspects
-from repositories.engine.check.ledger import Ledger, prove, read_ledger, reading_order, standing_damage
+from repositories.engine.check.copies import LoneCopies, SmallObjects, check_copies, confirm_suspects
+from repositories.engine.check.leavings import Leavings
+from repositories.engine.check.ledger import Ledger, prove, read_ledger
 from repositories.engine.check.links import check_links
-from repositories.engine.check.packs import (
-    check_sizes,
-    ids_of,
-    read_packs,
+from repositories.engine.check.places import Places, PlacesReader, Unlisted, read_places
+from repositories.engine.check.pulse import Pulse
+from repositories.engine.check.reading import (
+    PackCheck,
+    PackLook,
+    lost_chunks,
     report_packs,
-    report_recovery,
-    unreferenced,
+    report_unlisted,
     unused,
-    without_swept,
 )
 from repositories.engine.check.references import ReferenceCheck
 from repositories.engine.check.remembering import Memory
-from repositories.engine.check.report import CheckReport, CheckRequest, Findings, HurtBackup, PackResult
+from repositories.engine.check.report import CheckReport, CheckRequest, Findings, HurtBackup, Proof
 from repositories.engine.check.reserve import state_of_reserve
+from repositories.engine.check.surroundings import Surroundings, look_around
 from repositories.engine.check.void import void_manifests
 from repositories.engine.display import show_text
-from repositories.engine.errors import IntegrityError, OperationCancelledError
+from repositories.engine.errors import IntegrityError
 from repositories.engine.format.kinds import ObjectKind, object_name
 from repositories.engine.manifest.backups import Backup
 from repositories.engine.manifest.root import decode_root
-from repositories.engine.packs.directory import PackRecord
-from repositories.engine.progress import Progress
-from repositories.engine.repository import ChunkReader, Repository
+from repositories.engine.repository import Repository, StoredManifest
+from repositories.engine.sessions.views import read_newest_sweep
 
-_SECONDS_BETWEEN = 0.2
-
-Packs = Mapping[bytes, PackRecord]
-
-
-class _Pulse:
-    """Cancel and progress, asked several times a second; and the time after which nothing more is read."""
-
-    def __init__(self, hooks: Hooks, until: float | None) -> None:
-        self._hooks = hooks
-        self._until = until
-        self.stopped = False
-        self._next = 0.0
-        self.phase = "checking"
-        self.packs = 0
-        self.bytes_read = 0
-
-    def __call__(self) -> None:
-        now = self._hooks.clock.monotonic()
-        if now < self._next:
-            return
-        self._next = now + _SECONDS_BETWEEN
-        if self._hooks.cancelled():
-            raise OperationCancelledError("the check was cancelled", hint="run it again")
-        self._hooks.report(Progress(self.phase, self.packs, self.bytes_read, 0, b""))
-
-    def in_time(self, packs: Iterable[PackRecord]) -> Iterator[PackRecord]:
-        """Yield packs until the time is over."""
-        for pack in packs:
-            if self._until is not None and self._hooks.clock.monotonic() >= self._until:
-                self.stopped = True
-                return
-            yield pack
+_TRIES = 3
 
 
 def check(repository: Repository, request: CheckRequest, hooks: Hooks) -> CheckReport:
@@ -74,97 +43,156 @@ def check(repository: Repository, request: CheckRequest, hooks: Hooks) -> CheckR
 
     What was read is remembered also when the check ends early. Raises OperationCancelledError, the medium's errors.
     """
-    with repository.begin_read():
-        return _check(repository, request, hooks)
-
-
-def _check(repository: Repository, request: CheckRequest, hooks: Hooks) -> CheckReport:
-    began_ns = hooks.clock.now_ns()
     until = None if request.max_seconds is None else hooks.clock.monotonic() + request.max_seconds
-    findings, pulse, suspects = Findings(), _Pulse(hooks, until), Suspects()
-    if repository.refuse_writing is not None:
-        findings.add("rollback", repository.id, repository.refuse_writing.message)
-    objects = check_copies(repository, suspects, pulse)
-    # Backups before the index: what is committed meanwhile refers to packs that an older index does not know.
-    backups = _backups(repository, findings)
-    reader = _reader(repository)
-    packs = reader.index.packs()
-    ledger = read_ledger(repository.store, began_ns)
-    memory = Memory(repository.store, ledger, hooks.clock, request.record_seconds)
-    memory.possible = request.remember
-    results = _check_packs(repository, packs, (request, ledger, memory), pulse)
-    lost = _lost_chunks(packs, results)
-    replaced = report_packs(repository, results, lost, findings)
-    references = ReferenceCheck(reader, lost, pulse)
-    hurt = _check_backups(references, backups, findings, pulse)
-    report_recovery(reader.recovery, findings)
-    half_done = confirm_suspects(repository, suspects, findings)
-    # What is hurt may name chunks that were not come to.
-    useless = (0, 0) if findings.count else unused(packs.values(), references.names, pulse)
-    found = _Found(objects, len(backups), packs, results, references, useless)
-    return replace(
-        _report(repository, found, pulse),
-        problem_count=findings.count,
-        problems=findings.problems,
-        remembered=memory.finish(hurt),
-        hurt=list(hurt.values()),
-        half_done=half_done,
-        replaced_packs=replaced,
-        healed_packs=memory.healed,
-        proof=prove(packs, ledger, results, began_ns),
-    )
+    for _ in range(_TRIES):
+        before = _newest_number(repository)
+        with repository.begin_read() as session:
+            report = _check(repository, request, hooks, until)
+            # A prune that began later waits for our lease, unless it took us for dead, since we slept, or saw none.
+            overtaken = _newest_number(repository) > max(session.fence, before)
+        if report.ok or not overtaken:
+            break
+    return report
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What one check goes by, and where it puts what is wrong."""
+
+    repository: Repository
+    places: Places
+    unlisted: Unlisted
+    memory: Memory
+    ledger: Ledger
+    findings: Findings
+    pulse: Pulse
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
     """Parts of a report on their way into it."""
 
-    objects: int
+    small: SmallObjects
+    lone: LoneCopies
+    look: PackLook
     backups: int
-    packs: Packs
-    results: Sequence[PackResult]
     references: ReferenceCheck
+    around: Surroundings
+    hurt: dict[str, HurtBackup]
+    replaced: int
     unused: tuple[int, int]
+    proof: Proof
 
 
-def _report(repository: Repository, found: _Found, pulse: _Pulse) -> CheckReport:
-    """Return what can be counted; problems and what is remembered are put in afterwards."""
-    return CheckReport(
-        backups=found.backups,
-        packs=len(found.packs),
-        objects=found.objects,
-        chunks_referenced=found.references.chunks,
-        chunks_read=sum(result.chunks for result in found.results),
-        bytes_read=pulse.bytes_read,
-        unreferenced_packs=unreferenced(repository, found.packs),
-        replaced_packs=0,
-        problem_count=0,
-        remembered=False,
-        unused_packs=found.unused[0],
-        unused_bytes=found.unused[1],
-        read_twice=sum(result.twice for result in found.results),
-        reserve=state_of_reserve(repository.storage),
-        stopped=pulse.stopped,
-        void_manifests=len(void_manifests(repository)),
-        suspect=tuple(result for result in found.results if result.failure is not None),
+def _check(repository: Repository, request: CheckRequest, hooks: Hooks, until: float | None) -> CheckReport:
+    began_ns = hooks.clock.now_ns()
+    findings, pulse = Findings(), Pulse(hooks, until)
+    if repository.refuse_writing is not None:
+        findings.add("rollback", repository.id, repository.refuse_writing.message)
+    small = check_copies(repository, pulse)
+    # Backups before the index: what is committed meanwhile refers to packs that an older index does not know.
+    listed = repository.backups(deleted=True)
+    present = _decodable(repository, listed, findings)
+    check_links(repository, present, findings)
+    places, unlisted = _places(repository, pulse)
+    ledger = read_ledger(repository.store, began_ns)
+    memory = Memory(repository.store, ledger, hooks.clock, request.record_seconds)
+    memory.possible = request.remember
+    work = _Work(repository, places, unlisted, memory, ledger, findings, pulse)
+    look = PackCheck(repository, places, request, ledger, memory).look(pulse)
+    known = frozenset(stored.object_id for stored in listed)
+    return _report(work, _judge(work, (small, look, present), began_ns), known)
+
+
+def _places(repository: Repository, pulse: Pulse) -> tuple[Places, Unlisted]:
+    places, lost = read_places(repository.store, pulse)
+    unlisted = Unlisted(repository, places)
+    if lost and unlisted.run():
+        unlisted.needed = True
+    return places, unlisted
+
+
+def _judge(work: _Work, seen: tuple[SmallObjects, PackLook, list[Backup]], began_ns: int) -> _Found:
+    """Find out what all that means for the backups; report it to the findings."""
+    small, look, present = seen
+    repository, places, findings = work.repository, work.places, work.findings
+    lost = lost_chunks(places, look.bad.values())
+    replaced = report_packs(repository, look.bad.values(), lost, findings)
+    references = ReferenceCheck(PlacesReader(repository, places, work.unlisted), lost, work.pulse)
+    backups = [backup for backup in present if not backup.deleted]
+    hurt = _check_backups(references, backups, findings, work.pulse)
+    report_unlisted(work.unlisted, findings)
+    # What is hurt or lost may name chunks that were not come to.
+    doubtful = findings.count > 0
+
+    def is_needed(pack_id: bytes) -> bool:
+        chunks = places.chunks_of(pack_id) if places.number_of(pack_id) is not None else ()
+        return doubtful or any(map(references.names, chunks))
+
+    lone = confirm_suspects(repository, small, Leavings(repository, is_needed), findings)
+    around = look_around(repository, places.packs, look.bad.keys())
+    for pack_id in around.vanished:
+        findings.add("pack", object_name(ObjectKind.PACK, pack_id), "it vanished while the check went on: check again")
+    there = [pack for pack in places.packs if pack.pack_id not in around.swept]
+    return _Found(
+        small=small,
+        lone=lone,
+        look=look,
+        backups=len(backups),
+        references=references,
+        around=around,
+        hurt=hurt,
+        replaced=replaced,
+        unused=(0, 0) if findings.count else unused(places, there, references.names, work.pulse),
+        proof=prove(there, work.ledger, (look.read, look.bad.keys()), began_ns),
     )
 
 
-def _backups(repository: Repository, findings: Findings) -> list[Backup]:
-    present = _decodable(repository, findings)
-    check_links(repository, present, findings)
-    return [backup for backup in present if not backup.deleted]
+def _report(work: _Work, found: _Found, known: Collection[str]) -> CheckReport:
+    """Record what is left to be recorded, and return what was found. `known` manifests were listed at the beginning."""
+    repository, findings, look = work.repository, work.findings, found.look
+    late = [stored for stored in repository.backups() if stored.object_id not in known]
+    return CheckReport(
+        backups=found.backups,
+        packs=found.proof.packs,
+        objects=found.small.count,
+        chunks_referenced=found.references.chunks,
+        chunks_read=look.chunks,
+        bytes_read=look.bytes,
+        unreferenced_packs=found.around.unlisted.count,
+        replaced_packs=found.replaced,
+        problem_count=findings.count,
+        remembered=work.memory.finish(found.hurt),
+        unused_packs=found.unused[0],
+        unused_bytes=found.unused[1],
+        proof=found.proof,
+        healed_packs=work.memory.healed,
+        read_twice=look.twice,
+        reserve=state_of_reserve(repository.storage),
+        stopped=work.pulse.stopped,
+        void_manifests=len(void_manifests(repository)),
+        half_done=found.lone.half_done,
+        left_over=found.lone.left_over,
+        late_backups=len(late),
+        older_objects=found.small.older,
+        disowned_objects=found.small.disowned,
+        around=found.around,
+        suspect=tuple(look.bad.values()),
+        problems=findings.problems,
+        hurt=list(found.hurt.values()),
+    )
 
 
-def _reader(repository: Repository) -> ChunkReader:
-    reader = repository.reader()
-    if repository.catalogue.lost() and reader.recovery is not None and reader.recovery.run():
-        reader.recovery.note_need()
-    return reader
+def _newest_number(repository: Repository) -> int:
+    """Return the number of the newest sweep; 0 where none can be told."""
+    try:
+        return read_newest_sweep(repository.store).number
+    except IntegrityError:
+        return 0
 
 
 def _check_backups(
-    references: ReferenceCheck, backups: Iterable[Backup], findings: Findings, pulse: _Pulse
+    references: ReferenceCheck, backups: Iterable[Backup], findings: Findings, pulse: Pulse
 ) -> dict[str, HurtBackup]:
     pulse.phase = "checking backups"
     return {
@@ -174,55 +202,10 @@ def _check_backups(
     }
 
 
-_Reading = tuple[CheckRequest, Ledger, Memory]
-
-
-def _check_packs(repository: Repository, packs: Packs, reading: _Reading, pulse: _Pulse) -> list[PackResult]:
-    """Return what is known of packs: of those that are read, that have a wrong size, and that are known as damaged."""
-    request, ledger, memory = reading
-    odd = {result.pack.pack_id: result for result in check_sizes(repository, packs.values())}
-    doubtful = {record.pack_id for record in ledger.damage.values()} - odd.keys()
-    if request.read_data:
-        doubtful |= odd.keys()
-    chosen = reading_order(packs.values(), ledger, doubtful, request)
-    pulse.phase = "reading packs" if chosen else pulse.phase
-    results: dict[bytes, PackResult] = {}
-    try:
-        for result in read_packs(repository, pulse.in_time(chosen), pulse):
-            results[result.pack.pack_id] = result
-            for known in without_swept(repository, (result,)):
-                memory.take(known)
-            pulse.packs += 1
-            pulse.bytes_read += result.pack.length
-    except BaseException:
-        memory.save()
-        raise
-    unread = {pack_id: result for pack_id, result in odd.items() if pack_id not in results}
-    results |= unread
-    for result in without_swept(repository, unread.values()):
-        memory.take(result)
-    return [*results.values(), *standing_damage(packs, ledger, results)]
-
-
-def _lost_chunks(packs: Packs, results: Sequence[PackResult]) -> frozenset[bytes]:
-    """Return the chunks that no pack gives back: bad in one, and in no other that is good."""
-    bad_in: dict[bytes, set[bytes]] = {result.pack.pack_id: set(result.bad) for result in results if result.bad}
-    candidates = {chunk for chunks in bad_in.values() for chunk in chunks}
-    if not candidates:
-        return frozenset()
-    saved = {
-        chunk
-        for pack in packs.values()
-        for chunk in ids_of(pack)
-        if chunk in candidates and chunk not in bad_in.get(pack.pack_id, ())
-    }
-    return frozenset(candidates - saved)
-
-
-def _decodable(repository: Repository, findings: Findings) -> list[Backup]:
+def _decodable(repository: Repository, listed: Iterable[StoredManifest], findings: Findings) -> list[Backup]:
     """Return the backups, also the deleted ones: what those name must not be gone unseen either."""
     backups: list[Backup] = []
-    for stored in repository.backups(deleted=True):
+    for stored in listed:
         try:
             root = decode_root(stored.root)
         except IntegrityError as error:

@@ -4,6 +4,9 @@ Owns the numbers written into headers and the directory of each kind. Numbers ar
 """
 
 import enum
+import re
+from collections.abc import Mapping
+from typing import Final
 
 from repositories.engine.ids import OBJECT_ID_LENGTH
 from repositories.engine.limits import KIB, MAX_CLEAR_OBJECT, MAX_PACK, MAX_RECORD, MAX_SEGMENT
@@ -119,6 +122,11 @@ def object_id_of(name: str) -> bytes | None:
     return bytes.fromhex(digits)
 
 
+def is_name_of(kind: ObjectKind, name: str) -> bool:
+    """Tell whether `name` can be the primary name of an object of this kind: whatever else lies beside is a stray."""
+    return _NAMES[kind].fullmatch(name) is not None
+
+
 def _is_hex(digits: str) -> bool:
     return all(digit in "0123456789abcdef" for digit in digits)
 
@@ -132,3 +140,16 @@ def newest_generation(names: list[str]) -> int:
     """Return the highest generation among names of keyrings or slots; 0 if there are none."""
     groups = [name.split("/")[-2] for name in names]
     return max((int(group, 16) for group in groups if len(group) == 8 and _is_hex(group)), default=0)
+
+
+_ID: Final = "[0-9a-f]{32}"
+_GROUPS: Final[Mapping[ObjectKind, str]] = {
+    ObjectKind.KEYRING: "[0-9a-f]{8}/",
+    ObjectKind.SLOT: "[0-9a-f]{8}/",
+    ObjectKind.INTENT: "[0-9a-f]{8}/",
+    ObjectKind.CONTROLLER: f"{_ID}/",
+}
+_NAMES: Final[Mapping[ObjectKind, re.Pattern[str]]] = {
+    **{kind: re.compile(f"{DIRECTORIES[kind]}/{_GROUPS.get(kind, '')}{_ID}") for kind in ObjectKind},
+    ObjectKind.PACK: re.compile(rf"{DIRECTORIES[ObjectKind.PACK]}/([0-9a-f]{{2}})/\1[0-9a-f]{{30}}"),
+}

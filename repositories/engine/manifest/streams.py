@@ -5,6 +5,8 @@ of a large file changes few leaves.
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -27,7 +29,9 @@ from repositories.engine.manifest.pages import (
 from repositories.engine.manifest.tree_writer import TreeWriter
 
 VALUE_PIECE = 512 * 1024
+_TWO_HOLES: Final = "a content stream has two holes in a row"
 
+_Waiting = TypeVar("_Waiting")
 Part = tuple[ChunkKind, bytes]
 
 _extended_decoder = msgspec.msgpack.Decoder(Extended)
@@ -89,7 +93,7 @@ def read_extents(source: ChunkSource, top: StreamRef) -> Iterator[tuple[int, byt
     for ref in _leaves(source, top):
         for extent in _extents(source, ref):
             if hole_before and extent.id is None:
-                raise IntegrityError("a content stream has two holes in a row")
+                raise IntegrityError(_TWO_HOLES)
             hole_before = extent.id is None
             yield extent.length, extent.id
 
@@ -105,20 +109,54 @@ def stream_parts(source: ChunkSource, top: StreamRef, *, content: bool) -> Itera
 def stream_claims(source: ChunkSource, top: StreamRef, *, content: bool) -> Iterator[tuple[ChunkKind, bytes, int]]:
     """Yield what `stream_parts` does, and of each chunk of content how long it is said to be; 0 for pages."""
     claims: dict[bytes, StreamRef] = {}
-    stack = [top]
+    ends = _Ends()
+    stack: list[tuple[StreamRef, list[StreamRef] | None]] = [(top, None)]
     while stack:
-        ref = stack.pop()
+        ref, below = stack.pop()
+        if below is not None:
+            ends.close_list(ref.id, below)
+            continue
         if claims.setdefault(ref.id, ref) is not ref:
             if claims[ref.id] != ref:
                 raise IntegrityError("two lists say different things of one page of a stream")
             continue
         yield ChunkKind.STREAM, ref.id, 0
         if ref.level > 0:
-            _push(stack, _list(source, ref))
+            refs = _list(source, ref)
+            stack.append((ref, refs))
+            below_it: list[tuple[StreamRef, list[StreamRef] | None]] = [(each, None) for each in refs]
+            _push(stack, below_it)
         elif content:
-            yield from ((ChunkKind.DATA, each.id, each.length) for each in _extents(source, ref) if each.id is not None)
+            extents = _extents(source, ref)
+            ends.close_leaf(ref.id, extents)
+            yield from ((ChunkKind.DATA, each.id, each.length) for each in extents if each.id is not None)
         else:
             _records(source, ref)
+
+
+class _Ends:
+    """Whether pages of one content stream begin and end with a hole, so that no hole follows a hole anywhere in it.
+
+    A page that comes several times is known by its ends: what the whole stream says is told without going through it,
+    which lists of lists could make longer than anybody can read. Lists are closed after all that lies below them.
+    """
+
+    def __init__(self) -> None:
+        self._of: dict[bytes, tuple[bool, bool]] = {}
+
+    def close_leaf(self, page: bytes, extents: list[Extended]) -> None:
+        """Take a page of extents. Raises IntegrityError."""
+        if any(one.id is None and other.id is None for one, other in pairwise(extents)):
+            raise IntegrityError(_TWO_HOLES)
+        if extents:
+            self._of[page] = extents[0].id is None, extents[-1].id is None
+
+    def close_list(self, page: bytes, below: list[StreamRef]) -> None:
+        """Take a list of pages. Raises IntegrityError. Pages of other streams have no ends."""
+        ends = [self._of.get(ref.id, (False, False)) for ref in below]
+        if any(one[1] and other[0] for one, other in pairwise(ends)):
+            raise IntegrityError(_TWO_HOLES)
+        self._of[page] = ends[0][0], ends[-1][1]
 
 
 def read_page_parts(source: ChunkSource, page: bytes, level: int, *, content: bool) -> tuple[list[bytes], list[bytes]]:
@@ -148,7 +186,7 @@ def _leaves(source: ChunkSource, top: StreamRef) -> Iterator[StreamRef]:
             _push(stack, _list(source, ref))
 
 
-def _push(stack: list[StreamRef], refs: list[StreamRef]) -> None:
+def _push(stack: list[_Waiting], refs: list[_Waiting]) -> None:
     if len(stack) + len(refs) > PENDING_LIMIT:
         raise IntegrityError("a stream has lists that are wider than any backup makes them")
     stack.extend(reversed(refs))

@@ -44,7 +44,7 @@ def _next_step(report: CheckReport) -> str:
     if "manifest" in kinds:
         return "bring the lost manifests back from a copy of the repository, then check again"
     if kinds:
-        return "bring the named objects back from their other copy or from a copy of the repository, then check again"
+        return "repair the repository: syncova-repo repair LOCATION; then check again"
     return ""
 
 
@@ -61,6 +61,22 @@ def _proof_fields(proof: Proof) -> dict[str, Any]:
         "verified_packs": proof.good_packs,
         "verified_bytes": proof.good_bytes,
         "oldest_verified_at": None if proof.oldest_ns is None else time_field(proof.oldest_ns),
+    }
+
+
+def _surroundings_fields(report: CheckReport) -> dict[str, Any]:
+    """Return what lies there besides: `retired` is under keys from before a rotation, `disowned` does not count."""
+    around = report.around
+    return {
+        "unreferenced_bytes": around.unlisted.bytes,
+        "retired_packs": around.retired.count,
+        "retired_bytes": around.retired.bytes,
+        "retired_objects": report.older_objects,
+        "disowned_objects": report.disowned_objects,
+        "aside_objects": around.aside.count,
+        "aside_bytes": around.aside.bytes,
+        "strays": around.strays,
+        "stray_names": [show_text(name) for name in around.stray_names],
     }
 
 
@@ -85,8 +101,11 @@ def check_fields(report: CheckReport, *, read_data: bool) -> dict[str, Any]:
         "read_twice": report.read_twice,
         "reserve": report.reserve,
         "void_manifests": report.void_manifests,
+        "late_backups": report.late_backups,
         "half_done": report.half_done,
+        "left_over": report.left_over,
         "stopped": report.stopped,
+        **_surroundings_fields(report),
         "proof": _proof_fields(report.proof),
         "problem_count": report.problem_count,
         "hint": _next_step(report),

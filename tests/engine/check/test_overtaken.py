@@ -1,0 +1,103 @@
+"""Checks beside prunes: what a prune takes away rightly is no loss, also for a check that slept and lost its lease."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from repositories.engine.backup import Hooks
+from repositories.engine.check import CheckReport, CheckRequest, check
+from repositories.engine.forgetting import ForgetRequest, forget, plan
+from repositories.engine.manifest.backups import list_backups
+from repositories.engine.prune import PruneRequest, prune
+from repositories.engine.repository import Repository, open_repository
+from repositories.engine.sessions.views import read_damage
+from repositories.engine.storage.memory import MemoryStorage
+from tests.engine.contents import SMALL_PACKS
+from tests.engine.repositories import PASSWORD, back_up_tree, make_repository
+from tests.engine.trees import pattern
+
+
+class Sleepy(MemoryStorage):
+    """Everything stands still before the n-th thing that is asked of `packs/`, while others go on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.at = 0
+        self.asked = 0
+        self.meanwhile: Callable[[], None] | None = None
+
+    def get(self, name: str, offset: int = 0, length: int | None = None) -> bytes:
+        if name.startswith("packs/") and self.meanwhile is not None:
+            self.asked += 1
+            if self.asked > self.at:
+                act, self.meanwhile = self.meanwhile, None
+                act()
+        return super().get(name, offset, length)
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> Sleepy:
+    """Return a repository of three backups that share little."""
+    storage = Sleepy()
+    make_repository(storage)
+    (tmp_path / "tree").mkdir()
+    for number in range(3):
+        (tmp_path / "tree" / "file").write_bytes(pattern(3_000_000, number))
+        repository = open_repository(storage, PASSWORD)
+        with repository.begin_write(SMALL_PACKS) as session:
+            back_up_tree(repository, tmp_path / "tree", session=session)
+    return storage
+
+
+def opened(storage: MemoryStorage) -> Repository:
+    return open_repository(storage, PASSWORD)
+
+
+def forget_and_prune(storage: Sleepy) -> None:
+    """Delete the oldest backup, and let a prune take everything of it that takes our lease for dead."""
+    for name in [name for name in storage.objects if name.startswith("sessions/")]:
+        del storage.objects[name]
+    oldest = list_backups(opened(storage))[0].id
+    forget(opened(storage), plan(opened(storage), ForgetRequest(ids=(oldest,))))
+    report = prune(opened(storage), PruneRequest(max_unused=0.0), Hooks())
+    assert report.deleted_packs > 0
+
+
+@pytest.mark.parametrize("at", range(0, 9, 2))
+@pytest.mark.parametrize("prunes", [1, 2])
+def test_a_check_that_slept_through_prunes_looks_again(storage: Sleepy, at: int, prunes: int) -> None:
+    """It would report packs and backups that were deleted on purpose; nothing is remembered as damaged either."""
+
+    def meanwhile() -> None:
+        for _ in range(prunes):
+            forget_and_prune(storage)
+
+    storage.at, storage.meanwhile = at, meanwhile
+    report = check(opened(storage), CheckRequest(read_data=True), Hooks())
+    assert storage.meanwhile is None
+    assert (report.exit_code, report.problems, report.hurt) == (0, [], [])
+    after = run(storage)
+    assert (after.ok, after.backups, after.proof.unread_packs) == (True, 3 - prunes, 0)
+    there = {bytes.fromhex(name[-32:]) for name in storage.objects if name.startswith("packs/")}
+    assert not read_damage(opened(storage).store).keys() & there
+
+
+def run(storage: MemoryStorage) -> CheckReport:
+    return check(opened(storage), CheckRequest(read_data=True), Hooks())
+
+
+def test_damage_beside_a_prune_is_told_all_the_same(storage: Sleepy) -> None:
+    """Looking again hides nothing: a pack that the newest backup needs is gone before and after."""
+    newest = list_backups(opened(storage))[-1].id
+    packs = {name for name in storage.objects if name.startswith("packs/")}
+    storage.at, storage.meanwhile = 1, lambda: forget_and_prune(storage)
+    prune_only = Sleepy()
+    prune_only.objects.update(storage.objects)
+    forget_and_prune(prune_only)
+    kept = sorted(packs & prune_only.objects.keys(), key=prune_only.size)
+    del storage.objects[kept[-1]]
+    storage.meanwhile = None
+    report = run(storage)
+    assert report.exit_code == 13
+    assert newest in {hurt.backup_id for hurt in report.hurt}
