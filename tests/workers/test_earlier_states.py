@@ -147,7 +147,7 @@ def test_runs_side_by_side_do_not_take_each_other_for_withheld(place: Ground, tr
     assert open_reasons(place) == []
 
 
-@pytest.mark.parametrize("state", [{"generation": "x"}, [], "", {"manifests": [1]}])
+@pytest.mark.parametrize("state", [[], {"manifests": [1]}])
 def test_a_memory_that_makes_no_sense_is_as_none(place: Ground, tree: Path, state: object) -> None:
     RepositoryMemory.objects.filter(pk=place.repository.pk).update(state=state)
     assert backed_up(place, tree, fence=3).failure is None

@@ -2,10 +2,14 @@
 
 from pathlib import Path
 
+from jobs.database_time import database_now
+from jobs.models import Run
+from jobs.sentences import held_sentence
 from jobs.states import FailureClass, RunState
 from repositories.models import Backup, RepositoryState
+from repositories.services import repository_unfreeze
 from tests.workers import scenario
-from tests.workers.harness import Stack
+from tests.workers.harness import Stack, eventually
 
 
 def test_a_run_is_executed_end_to_end(stack: Stack, tmp_path: Path) -> None:
@@ -51,6 +55,27 @@ def test_all_sources_missing_is_a_failure(stack: Stack, tmp_path: Path) -> None:
     assert (run.state, run.error_code) == (RunState.FAILED, "ALL_SOURCES_FAILED")
     assert run.failure_class == FailureClass.SOURCE
     assert place.backup_ids() == []
+
+
+def test_what_one_worker_saw_is_missed_by_another(stack: Stack, tmp_path: Path) -> None:
+    """3.14: a withheld backup; the second worker has seen nothing itself. The run after it waits, and says why."""
+    stack.start_worker("work", group="withheld")
+    place = scenario.ground(tmp_path, "withheld")
+    asked = scenario.job(place, scenario.small_tree(tmp_path))
+    (made,) = scenario.tasks(scenario.finished(scenario.request(asked)))
+    stack.kill_session("work")
+    for name in (f"manifests/{made.manifest_id}", f"copies/manifests/{made.manifest_id}"):
+        Path(place.location, name).unlink()
+    stack.start_worker("another", group="withheld")
+    refused = scenario.finished(scenario.request(asked))
+    assert (refused.state, refused.error_code) == (RunState.FAILED, "REPOSITORY_ROLLED_BACK")
+    assert place.backup_ids() == []
+    waiting = scenario.request(asked)
+    eventually(
+        lambda: "earlier state" in held_sentence(Run.objects.get(pk=waiting.pk)), what="the run says why it waits"
+    )
+    repository_unfreeze(repository_id=place.repository.id, actor="alice", now=database_now())
+    assert scenario.finished(waiting).state == RunState.SUCCEEDED
 
 
 def test_a_worker_opens_what_was_registered(stack: Stack, tmp_path: Path) -> None:
