@@ -1,6 +1,7 @@
 """syncova-repo copy and create --related-to, as they are typed (3.6)."""
 
 import os
+import resource
 import shutil
 from pathlib import Path
 
@@ -109,6 +110,21 @@ def test_wrong_words(
     assert ended.code == code
     assert said in ended.err
     ended.assert_harmless()
+
+
+def test_a_full_target_is_named(programs: Programs, tree: Path, second: Path) -> None:
+    """Two repositories are at work: it must be told which of them has no room. The next copy ends it."""
+    programs.back_up(tree)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
+    try:
+        ended = copy(programs, second)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert ended.code == exits.FAILED
+    assert "the repository to copy to: " in ended.err
+    assert "make room" in ended.err
+    assert "1 backup copied" in copy(programs, second).out
 
 
 def test_into_itself(programs: Programs, tree: Path) -> None:

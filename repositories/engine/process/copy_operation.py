@@ -10,7 +10,7 @@ from repositories.engine.backup.options import Hooks
 from repositories.engine.clock import SYSTEM_CLOCK
 from repositories.engine.copying import CopiedBackup, CopyReport, CopyRequest, copy_backups
 from repositories.engine.display import show_text, time_field
-from repositories.engine.errors import ConfigurationError, EngineError
+from repositories.engine.errors import ConfigurationError, EngineError, StorageFullError
 from repositories.engine.manifest.backups import Backup
 from repositories.engine.process.channel import Channel
 from repositories.engine.process.introduction import introduce
@@ -43,21 +43,30 @@ def copy_repository(request: Request, channel: Channel) -> dict[str, Any]:
     wanted = CopyRequest(
         order.backups, order.source, request.dry_run, request.compression, flush_seconds=request.checkpoint_seconds
     )
-    return copy_fields(copy_backups(origin, target, wanted, hooks), target)
+    try:
+        report = copy_backups(origin, target, wanted, hooks)
+    except StorageFullError as error:
+        # Nothing but the target is written to in earnest: an origin that is full is read without a lease.
+        raise _of_target(error) from error
+    return copy_fields(report, target)
 
 
 def _open_target(access: RepositoryAccess, channel: Channel) -> Repository:
     try:
         target = open_for(access)
     except EngineError as error:
-        # Two repositories are opened: it must be told which one failed.
-        raise type(error)(f"the repository to copy to: {error.message}", hint=error.hint) from error
+        raise _of_target(error) from error
     target.warn = lambda message: channel.send(Log(level="warning", message=f"the repository to copy to: {message}"))
     watch_states(access, target)
     if access.expected_id is not None and access.expected_id != target.id:
         message = f"the repository to copy to is {target.id}, not {show_text(access.expected_id)}: was it swapped?"
         channel.send(Log(level="warning", message=message))
     return target
+
+
+def _of_target(error: EngineError) -> EngineError:
+    """Return the error as one that says which of the two repositories it is about."""
+    return type(error)(f"the repository to copy to: {error.message}", hint=error.hint)
 
 
 def copy_fields(report: CopyReport, target: Repository) -> dict[str, Any]:

@@ -140,6 +140,19 @@ def test_what_was_said_in_the_target_is_not_ended(origin: Repository) -> None:
     assert counted(copy(origin, target)) == (0, 0)
 
 
+def test_a_copy_back_releases_no_hold_of_the_first(origin: Repository) -> None:
+    """It was put there: that its copy was released elsewhere is no word of whoever holds it here."""
+    first = first_of(origin)
+    place_hold(origin, first, "court")
+    target = target_for(origin, related=True)
+    copy(origin, target)
+    assert release_holds(target, find_backup(target, first.id)) == 1
+    assert counted(copy(target, origin)) == (0, 0)
+    assert said_of(origin, first)[1] == ["court"]
+    assert counted(copy(origin, target)) == (0, 0)
+    assert said_of(target, first)[1] == []
+
+
 def test_a_hold_that_has_ended_is_not_carried(origin: Repository) -> None:
     first = first_of(origin)
     record = AnnotationRecord(AnnotationKind.HOLD, bytes.fromhex(first.manifest_id), 1, "over", 2)
