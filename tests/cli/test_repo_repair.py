@@ -57,8 +57,9 @@ def test_a_bad_pack_is_set_aside_and_what_it_hurts_is_named(programs: Programs, 
     ended.assert_harmless()
     assert "lacks 1 object:\n  file\n" in ended.out
     assert "back up the sources again" in ended.err
-    aside = Path(programs.repository) / "aside" / pack.relative_to(programs.repository)
+    (aside,) = files(programs, f"aside/*/{pack.relative_to(programs.repository)}")
     assert aside.read_bytes() == bytes(data)
+    assert f"aside: {aside.relative_to(programs.repository)}: " in ended.out
     assert not pack.exists()
     programs.back_up(tree)
     assert programs.repo("check", programs.repository, "--read-data").code == exits.DONE
@@ -69,3 +70,25 @@ def test_a_manifest_that_is_not_void(programs: Programs, tree: Path) -> None:
     ended = programs.repo("repair", programs.repository, "--adopt", "0123", "--json")
     assert ended.code == exits.FAILED
     assert ended.json["error"]["code"] == "BACKUP_NOT_FOUND"
+
+
+def test_what_lies_aside_is_listed_then_removed_when_that_is_confirmed(programs: Programs, tree: Path) -> None:
+    programs.back_up(tree)
+    pack = max(files(programs, "packs/*/*"), key=lambda path: path.stat().st_size)
+    pack.chmod(0o600)
+    pack.write_bytes(b"bad")
+    programs.repo("repair", programs.repository)
+    told = programs.repo("repair", programs.repository, "--remove-aside", "--dry-run")
+    assert (told.code, told.out.count("aside: aside/")) == (exits.DONE, 1)
+    assert programs.repo("repair", programs.repository, "--remove-aside").code != exits.DONE
+    young = programs.repo("repair", programs.repository, "--remove-aside", "--older-than", "1d", "--yes")
+    assert (young.code, young.out) == (exits.DONE, "nothing lies aside\n")
+    assert files(programs, "aside/**/*")
+    done = programs.repo("repair", programs.repository, "--remove-aside", "--yes", "--json")
+    assert (done.code, done.json["removed"], done.json["aside_count"]) == (exits.DONE, 1, 1)
+    assert not files(programs, "aside/**/*")
+
+
+@pytest.mark.parametrize("words", [("--remove-aside", "--read-data"), ("--older-than", "3d")])
+def test_options_that_do_not_go_together(programs: Programs, words: tuple[str, ...]) -> None:
+    assert programs.repo("repair", programs.repository, *words).code == exits.USAGE

@@ -26,7 +26,7 @@ def programs(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Programs:
 
 
 def test_each_command_runs(programs: Programs) -> None:
-    assert len(LINES) == 6
+    assert len(LINES) == 8
     for line in LINES:
         _, verb, *words = shlex.split(line.replace("$REPOSITORY", str(programs.repository)))
         ended = programs.repo(verb, *words)

@@ -63,6 +63,15 @@ class ReservedStorage(Storage):
         """Remove an object."""
         self.inner.delete(name)
 
+    def move(self, name: str, target: str) -> None:
+        """Move; once more after the reserve was given up: a new name may need room for a directory, or a copy."""
+        try:
+            self.inner.move(name, target)
+        except StorageFullError:
+            if not self._give_up():
+                raise
+            self.inner.move(name, target)
+
     def free_space(self) -> int | None:
         """Return the free bytes."""
         return self.inner.free_space()

@@ -3,7 +3,16 @@
 Owns the repairs and their report. Deletes nothing of which there is no other copy.
 """
 
+from repositories.engine.repair.aside import AsideObject, list_aside, remove_aside
 from repositories.engine.repair.report import RepairReport, RepairRequest, RepairStep
 from repositories.engine.repair.run import repair
 
-__all__ = ["RepairReport", "RepairRequest", "RepairStep", "repair"]
+__all__ = [
+    "AsideObject",
+    "RepairReport",
+    "RepairRequest",
+    "RepairStep",
+    "list_aside",
+    "remove_aside",
+    "repair",
+]

@@ -6,7 +6,7 @@ what looks odd is looked at again after a while.
 
 import contextlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -19,7 +19,14 @@ from repositories.engine.errors import (
     UnsupportedFormatError,
 )
 from repositories.engine.format.config import parse_config
-from repositories.engine.format.kinds import WRITTEN_TWICE, ObjectKind, names_of, object_id_of
+from repositories.engine.format.kinds import (
+    WRITTEN_TWICE,
+    ObjectKind,
+    generation_group,
+    names_of,
+    object_id_of,
+    object_name,
+)
 from repositories.engine.keys.slots import parse_slot
 from repositories.engine.objects.pairs import get_bounded
 from repositories.engine.opening import OpenedRepository, unlock
@@ -28,10 +35,6 @@ from repositories.engine.repository import Repository
 from repositories.engine.sessions.half_done import is_half_done, read_leases
 
 _SETTLE_SECONDS = 2.0
-_CLEAR: Mapping[ObjectKind, Callable[[bytes], object]] = {
-    ObjectKind.CONFIG: parse_config,
-    ObjectKind.SLOT: parse_slot,
-}
 Beat = Callable[[], None]
 
 
@@ -53,6 +56,7 @@ class CopyMender:
         self._request = request
         self._settle = settle
         self._opened: OpenedRepository | None = None
+        self._astray: dict[str, tuple[str, bytes]] = {}
 
     def mend(self, steps: Steps, beat: Beat) -> None:
         """Go through all kinds that are kept twice."""
@@ -72,7 +76,9 @@ class CopyMender:
 
     def _mend_or_tell(self, pair: _Pair, steps: Steps) -> None:
         if pair.wrong and pair.whole:
-            self._mend_pair(pair, steps)
+            self._mend_pair(pair, next(iter(pair.whole.items())), steps)
+        elif pair.wrong and pair.name in self._astray:
+            self._mend_pair(pair, self._astray[pair.name], steps)
         elif pair.wrong and pair.kind is not ObjectKind.INDEX:
             steps.fail("copy", pair.name, "no copy of it is whole: bring it back from a copy of the repository")
         elif len(set(pair.whole.values())) > 1:
@@ -90,30 +96,41 @@ class CopyMender:
     def _look(self, kind: ObjectKind, name: str) -> _Pair | None:
         """Read both copies; None for an object that is gone, or that does not count since its key was retired."""
         pair = _Pair(kind, name)
-        missing = 0
+        missing = retired = 0
         for copy in names_of(kind, name):
             try:
                 data = get_bounded(self._repository.storage, kind, copy)
                 self._open(kind, name, data)
                 pair.whole[copy] = data
             except RetiredKeyError:
-                return None
+                retired += 1
+                pair.wrong[copy] = "it is sealed by a retired key and does not count"
             except ObjectMissingError:
                 missing += 1
                 pair.wrong[copy] = "it is missing"
             except (IntegrityError, UnsupportedFormatError) as error:
                 pair.wrong[copy] = f"it is damaged ({error.message})"
-        return None if missing == len(names_of(kind, name)) else pair
+        counts = pair.whole or not retired
+        return pair if counts and missing < len(names_of(kind, name)) else None
 
     def _open(self, kind: ObjectKind, name: str, data: bytes) -> None:
         object_id = object_id_of(name) or b""
-        parse = _CLEAR.get(kind)
-        if parse is not None:
-            parse(data)
+        if kind is ObjectKind.CONFIG:
+            _require(parse_config(data).repository_id == object_id, f"{name} is the config of another repository")
+        elif kind is ObjectKind.SLOT:
+            self._open_slot(name, data)
         elif kind is ObjectKind.KEYRING:
             self._open_keyring(name, object_id, data)
         else:
             self._repository.store.open(kind, object_id, data)
+
+    def _open_slot(self, name: str, data: bytes) -> None:
+        """Raise IntegrityError for the slot of another name, and take note of where that one lies."""
+        facts = parse_slot(data).facts
+        own = object_name(ObjectKind.SLOT, facts.slot_id, generation_group(facts.generation))
+        if own != name:
+            self._astray[own] = name, data
+        _require(own == name, f"{name} holds another slot")
 
     def _open_keyring(self, name: str, object_id: bytes, data: bytes) -> None:
         """Raise IntegrityError unless this is a whole keyring of the newest generation.
@@ -130,8 +147,8 @@ class CopyMender:
         repository_id = self._repository.config.repository_id
         open_record(repository_id, lambda _: key, (ObjectKind.KEYRING, object_id), data, config_bytes)
 
-    def _mend_pair(self, pair: _Pair, steps: Steps) -> None:
-        source, data = next(iter(pair.whole.items()))
+    def _mend_pair(self, pair: _Pair, found: tuple[str, bytes], steps: Steps) -> None:
+        source, data = found
         for copy, reason in pair.wrong.items():
             put = partial(self._put, copy, data, source)
             steps.do("copy", copy, f"{reason}; written again from {source}", put)
@@ -145,3 +162,8 @@ class CopyMender:
             # Its writer took it back, or a sweep removed it, while we looked: it must not come back by our hand.
             with contextlib.suppress(EngineError):
                 storage.delete(copy)
+
+
+def _require(holds: bool, message: str) -> None:  # noqa: FBT001  (a condition is what it takes)
+    if not holds:
+        raise IntegrityError(message, hint="run check")

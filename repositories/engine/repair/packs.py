@@ -12,8 +12,9 @@ from repositories.engine.errors import EngineError
 from repositories.engine.format.kinds import ObjectKind, names_of, object_name
 from repositories.engine.ids import ChunkKind
 from repositories.engine.index.recovery import is_current, read_unnamed
+from repositories.engine.objects.rotations import KeyWatch
 from repositories.engine.packs.directory import PackRecord
-from repositories.engine.repair.aside import ASIDE, set_aside
+from repositories.engine.repair.aside import ASIDE, Aside
 from repositories.engine.repair.report import Steps
 from repositories.engine.repair.salvage import ReadableBlock, by_index, by_parts
 from repositories.engine.repository import Repository, WriteSession
@@ -30,11 +31,14 @@ class PackMender:
         self._steps = steps
         self._beat = beat
         self._reader = session.reader() if session is not None else repository.reader()
-        self._aside: list[tuple[bytes, str]] = []
+        self._bad: list[tuple[bytes, str]] = []
         self._lost: set[bytes] = set()
 
-    def mend(self, before: CheckReport) -> None:
-        """Mend what a check has found. Raises StorageFullError, StorageReadOnlyError, what the session raises."""
+    def mend(self, before: CheckReport, aside: Aside) -> None:
+        """Mend what a check has found. Raises StorageFullError, StorageReadOnlyError, what the session raises.
+
+        CommitRefusedError, with nothing moved, if the keys were rotated since the repository was opened.
+        """
         damaged = self._repository.catalogue.damaged()
         index_hurt = bool(damaged) or any(problem.kind == "index" for problem in before.problems)
         bad = [each for each in before.suspect if self._is_there(each.pack)]
@@ -48,7 +52,14 @@ class PackMender:
             self._session.flush()
             # A session knows chunks by their ids alone, whatever their kind.
             self._steps.chunks_lost = sum(not self._session.has(ChunkKind.DATA, chunk) for chunk in self._lost)
-        self._move_away(damaged)
+        if self._bad or damaged:
+            self._require_own_keys()
+        self._move_away(damaged, aside)
+
+    def _require_own_keys(self) -> None:
+        """Tell what a newer key sealed from what is damaged: to us both are bytes that do not open."""
+        if self._session is not None:
+            KeyWatch(self._repository.store, self._repository.clock).require_quiet("nothing was set aside", self._beat)
 
     def _distrust(self, bad: Iterable[PackResult]) -> None:
         """Count nothing in these packs as stored: what can be read of them has to be stored anew."""
@@ -56,14 +67,14 @@ class PackMender:
             for each in bad:
                 self._session.distrust(each.pack.pack_id)
 
-    def _move_away(self, damaged: Iterable[bytes]) -> None:
-        for pack_id, reason in self._aside:
+    def _move_away(self, damaged: Iterable[bytes], aside: Aside) -> None:
+        for pack_id, reason in self._bad:
             name = object_name(ObjectKind.PACK, pack_id)
-            self._set_aside("pack", name, reason)
+            self._set_aside(aside, name, reason)
         for segment_id in damaged:
             name = object_name(ObjectKind.INDEX, segment_id)
             for copy in names_of(ObjectKind.INDEX, name):
-                self._set_aside("index", copy, "no copy of this index segment can be read")
+                self._set_aside(aside, copy, "no copy of this index segment can be read")
 
     def _is_there(self, pack: PackRecord) -> bool:
         try:
@@ -96,7 +107,7 @@ class PackMender:
         told = f"{bad.failure or 'it is damaged'}; what can be read of it is stored anew"
         blocks = by_index(self._repository, bad.pack)
         if self._steps.do("pack", name, told, partial(self._store, blocks)) or self._steps.dry_run:
-            self._aside.append((bad.pack.pack_id, "it is damaged"))
+            self._bad.append((bad.pack.pack_id, "it is damaged"))
 
     def _salvage_unnamed(self, *, wanted: bool) -> None:
         """Salvage packs that have no directory; and, if anything is missing, those that a retired key sealed.
@@ -108,7 +119,7 @@ class PackMender:
         for pack_id in unnamed.without:
             told = "no index names it, and its directory cannot be read; its blocks are stored anew"
             if self._salvage_parts(pack_id, told):
-                self._aside.append((pack_id, "its directory cannot be read"))
+                self._bad.append((pack_id, "its directory cannot be read"))
         for pack in unnamed.packs if wanted else ():
             if not is_current(repository.store, pack):
                 self._salvage_parts(pack.pack_id, "a retired key sealed it and no index names it; sealed anew")
@@ -129,6 +140,5 @@ class PackMender:
             else:
                 self._lost.update(block)
 
-    def _set_aside(self, kind: str, name: str, reason: str) -> None:
-        action = partial(set_aside, self._repository.storage, name)
-        self._steps.do("aside", name, f"{reason}: moved to {ASIDE}{name} ({kind})", action)
+    def _set_aside(self, aside: Aside, name: str, reason: str) -> None:
+        self._steps.do("aside", name, f"{reason}: moved below {ASIDE}", partial(aside.take, name))

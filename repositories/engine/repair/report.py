@@ -8,7 +8,14 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from repositories.engine.check.report import CheckReport
-from repositories.engine.errors import EngineError, StorageFullError, StorageReadOnlyError
+from repositories.engine.errors import (
+    CommitRefusedError,
+    EngineError,
+    OperationCancelledError,
+    StorageFullError,
+    StorageReadOnlyError,
+)
+from repositories.engine.repair.aside import AsideObject
 
 STEPS_LISTED: Final = 1000
 ALL: Final = "all"
@@ -32,7 +39,7 @@ class RepairRequest:
 class RepairStep:
     """One thing that is hurt, and what was done: `done` is False in a dry run, and for what could not be mended.
 
-    `kind` is stable: copy, pack, index, aside, manifest, reserve. `object` names what.
+    `kind` is stable: mark, sweep, copy, note, pack, index, aside, manifest, reserve. `object` names what.
     """
 
     kind: str
@@ -46,7 +53,8 @@ class RepairReport:
     """`steps` are the first 1,000 of `step_count`, of which `undone` failed. `after` is the check that ended it.
 
     In a dry run that is the check it began with. `chunks_saved` were stored anew out of bad packs, `chunks_lost` could
-    not be read there and lie nowhere else; `adopted` are backup ids.
+    not be read there and lie nowhere else; `adopted` are backup ids. `aside` is what lies aside at the end, whoever
+    moved it there.
     """
 
     steps: list[RepairStep]
@@ -57,6 +65,7 @@ class RepairReport:
     adopted: tuple[str, ...]
     after: CheckReport
     dry_run: bool
+    aside: tuple[AsideObject, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -78,14 +87,15 @@ class Steps:
     def do(self, kind: str, name: str, message: str, action: Callable[[], None]) -> bool:
         """Carry out `action`; return whether it was done. What cannot be done is told, and the repair goes on.
 
-        Raises StorageFullError and StorageReadOnlyError: then nothing else can be done either.
+        Raises StorageFullError, StorageReadOnlyError and CommitRefusedError (the keys were rotated), since then nothing
+        else can be done either, and OperationCancelledError.
         """
         if self.dry_run:
             self._add(RepairStep(kind, name, message, done=False))
             return False
         try:
             action()
-        except (StorageFullError, StorageReadOnlyError):
+        except (StorageFullError, StorageReadOnlyError, CommitRefusedError, OperationCancelledError):
             raise
         except EngineError as error:
             self.fail(kind, name, f"{message}: that failed: {error.message}")

@@ -1,20 +1,24 @@
-"""Runs a repair: copies, then packs and index, then void manifests, then the reserve; a check before and a check after.
+"""Runs a repair: the fence, then notes, copies, packs and index, void manifests, the reserve; a check before and after.
 
 Owns the order, in which each step leaves the repository no worse than it was, also when the process dies in the middle:
 the next repair goes on from what it finds.
 """
 
+import dataclasses
 from functools import partial
 
 from repositories.engine.backup.options import Hooks
 from repositories.engine.check import CheckRequest, check
-from repositories.engine.check.report import CheckReport
-from repositories.engine.check.reserve import MISSING, PRESENT
+from repositories.engine.check.report import Beat, CheckProblem, CheckReport
+from repositories.engine.check.reserve import MISSING, PRESENT, state_of_reserve
 from repositories.engine.errors import OperationCancelledError, RepositoryError
 from repositories.engine.format.kinds import RESERVE_NAME
-from repositories.engine.prune.reserve import put_back
+from repositories.engine.prune.reserve import ReservedStorage, put_back
 from repositories.engine.repair.adopting import Adopter
+from repositories.engine.repair.aside import Aside, list_aside
 from repositories.engine.repair.copies import CopyMender
+from repositories.engine.repair.fences import FenceMender, HurtFence
+from repositories.engine.repair.notes import NotesMender
 from repositories.engine.repair.packs import PackMender
 from repositories.engine.repair.report import RepairReport, RepairRequest, Steps
 from repositories.engine.repository import Repository
@@ -25,47 +29,102 @@ def repair(repository: Repository, request: RepairRequest, hooks: Hooks) -> Repa
     """Repair a repository; what cannot be mended is reported, not raised.
 
     Raises BackupNotFoundError for what is to be adopted and is not there, UnsupportedFormatError where this program
-    must not write, OperationCancelledError, and the medium's errors: a full medium first of all.
+    must not write, CommitRefusedError if the keys are rotated meanwhile, OperationCancelledError, and the medium's
+    errors: a full medium first of all.
     """
     repository.require_writable()
-    # That the index is damaged is what the report tells.
-    repository.warn = lambda _: None
-    steps = Steps(dry_run=request.dry_run)
-
-    def beat() -> None:
-        if hooks.cancelled():
-            raise OperationCancelledError(
-                "the repair was cancelled", hint="run it again: it goes on from what it finds"
-            )
-
-    before = check(repository, CheckRequest(request.read_data, remember=not request.dry_run), hooks)
-    CopyMender(repository, request).mend(steps, beat)
-    if request.dry_run:
-        with repository.begin_read():
-            PackMender(repository, None, steps, beat).mend(before)
-    else:
-        with repository.begin_write() as session:
-            PackMender(repository, session, steps, beat).mend(before)
-    adopter = Adopter(repository, steps, beat)
-    adopter.adopt(request.adopt)
-    _mend_reserve(repository, before, steps)
-    after = before if request.dry_run else check(repository, CheckRequest(), hooks)
-    return RepairReport(
-        steps=steps.listed,
-        step_count=steps.count,
-        undone=steps.undone,
-        chunks_saved=steps.chunks_saved,
-        chunks_lost=steps.chunks_lost,
-        adopted=tuple(adopter.adopted),
-        after=after,
-        dry_run=request.dry_run,
-    )
+    reserve = state_of_reserve(repository.storage)
+    storage = ReservedStorage(repository.storage)
+    work = _Work(repository if request.dry_run else _on(repository, storage), request, hooks)
+    try:
+        after, adopted = work.run()
+    finally:
+        if storage.spent:
+            put_back(storage.inner, repository.store.randomness)
+    if not storage.spent and reserve != PRESENT:
+        _mend_reserve(repository, reserve, work.steps)
+        after = after if request.dry_run else dataclasses.replace(after, reserve=state_of_reserve(storage.inner))
+    return work.report(after, adopted)
 
 
-def _mend_reserve(repository: Repository, before: CheckReport, steps: Steps) -> None:
-    if before.reserve != PRESENT:
-        told = f"it is {before.reserve}: put back, so that a full medium can be cleaned"
-        steps.do("reserve", RESERVE_NAME, told, partial(_put_reserve, repository, missing=before.reserve == MISSING))
+def _on(repository: Repository, storage: Storage) -> Repository:
+    """Return the same repository on the medium as `storage` shows it."""
+    store = dataclasses.replace(repository.store, storage=storage)
+    same = Repository(store, repository.config, repository.clock, repository.unknown_write_features)
+    same.refuse_writing = repository.refuse_writing
+    return same
+
+
+class _Work:
+    """One repair, step by step."""
+
+    def __init__(self, repository: Repository, request: RepairRequest, hooks: Hooks) -> None:
+        self._repository = repository
+        self._request = request
+        self._hooks = hooks
+        self._aside = Aside(repository.storage, repository.clock.now_ns())
+        self.steps = Steps(dry_run=request.dry_run)
+
+    def run(self) -> tuple[CheckReport, tuple[str, ...]]:
+        """Return the check at the end (in a dry run the one at the beginning), and what was adopted."""
+        repository, request, steps = self._repository, self._request, self.steps
+        hurt = FenceMender(repository, steps, self._hooks).mend(self._aside, self._beat)
+        if hurt.sweeps or (hurt and not request.dry_run):
+            return _unread(hurt), ()
+        NotesMender(repository, steps, repository.clock).mend(self._aside, self._beat)
+        before = check(repository, CheckRequest(request.read_data, remember=not request.dry_run), self._hooks)
+        CopyMender(repository, request).mend(steps, self._beat)
+        self._mend_packs(before)
+        adopter = Adopter(repository, steps, self._beat)
+        adopter.adopt(request.adopt)
+        after = before if request.dry_run else check(repository, CheckRequest(), self._hooks)
+        return after, tuple(adopter.adopted)
+
+    def report(self, after: CheckReport, adopted: tuple[str, ...]) -> RepairReport:
+        """Return what was done."""
+        steps = self.steps
+        return RepairReport(
+            steps=steps.listed,
+            step_count=steps.count,
+            undone=steps.undone,
+            chunks_saved=steps.chunks_saved,
+            chunks_lost=steps.chunks_lost,
+            adopted=adopted,
+            after=after,
+            dry_run=self._request.dry_run,
+            aside=tuple(list_aside(self._repository.storage)),
+        )
+
+    def _mend_packs(self, before: CheckReport) -> None:
+        repository, steps = self._repository, self.steps
+        if self._request.dry_run:
+            with repository.begin_read():
+                PackMender(repository, None, steps, self._beat).mend(before, self._aside)
+        else:
+            with repository.begin_write() as session:
+                PackMender(repository, session, steps, self._beat).mend(before, self._aside)
+
+    @property
+    def _beat(self) -> Beat:
+        def beat() -> None:
+            if self._hooks.cancelled():
+                raise OperationCancelledError(
+                    "the repair was cancelled", hint="run it again: it goes on from what it finds"
+                )
+
+        return beat
+
+
+def _unread(hurt: HurtFence) -> CheckReport:
+    """Return what can be said while marks or sweeps cannot be read: that, and nothing of any backup."""
+    message = "it cannot be read: until that is mended nothing can be said of any backup"
+    problems = [CheckProblem("copy", name, message) for name in hurt.names]
+    return CheckReport(0, 0, 0, 0, 0, 0, 0, 0, len(problems), remembered=False, problems=problems)
+
+
+def _mend_reserve(repository: Repository, state: str, steps: Steps) -> None:
+    told = f"it is {state}: put back, so that a full medium can be cleaned"
+    steps.do("reserve", RESERVE_NAME, told, partial(_put_reserve, repository, missing=state == MISSING))
 
 
 def _put_reserve(repository: Repository, *, missing: bool) -> None:

@@ -66,6 +66,10 @@ class StatisticsStorage(Storage):
         with self._lock:
             self.counts.deletions += 1
 
+    def move(self, name: str, target: str) -> None:
+        """Give an object another name: nothing is written or removed that counts."""
+        self.inner.move(name, target)
+
     def free_space(self) -> int | None:
         """Return the free bytes."""
         return self.inner.free_space()

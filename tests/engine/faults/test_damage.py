@@ -1,6 +1,7 @@
 """Every region of every kind of object is damaged: found by a check, never restored as content (3.11).
 
-The suite tries a part of them that changes with the seed; EVERY_DAMAGE=1 tries all, and DAMAGE_SEED=N a part again.
+And what a repair makes of it is held against the truth (mended.py). The suite tries a part of them that changes with
+the seed; EVERY_DAMAGE=1 tries all, and DAMAGE_SEED=N a part again.
 """
 
 import os
@@ -9,11 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from repositories.engine.check import copies as check_copies
 from repositories.engine.format.kinds import COPIES, ObjectKind
+from repositories.engine.repair import copies, fences, notes
 from tests.engine.faults.damages import Damage, damages, kind_of
+from tests.engine.faults.mended import OF_OTHERS, make_ground, require_mended
 from tests.engine.faults.scene import Verdict, build, look
 
-TRIED = 70
+TRIED, MENDED = 70, 14
 HARMLESS = {
     ObjectKind.SESSION: "a lease that cannot be read makes a prune wait; without one the fence alone judges",
     ObjectKind.INTENT: "an intent that is not whole decides nothing; it is no part of any backup",
@@ -45,6 +49,12 @@ UNREADABLE = frozenset(
 Scene = tuple[dict[str, bytes], Verdict]
 
 
+@pytest.fixture(autouse=True)
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (check_copies, copies, fences, notes):
+        monkeypatch.setattr(module, "_SETTLE_SECONDS", 0.0)
+
+
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory: pytest.TempPathFactory) -> Scene:
     root = tmp_path_factory.mktemp("damage")
@@ -62,15 +72,31 @@ def test_two_of_each_kind_are_there(scene: Scene) -> None:
 
 def test_damage_is_found_and_never_restored(scene: Scene, tmp_path: Path) -> None:
     objects, whole = scene
-    seed = int(os.environ.get("DAMAGE_SEED", random.SystemRandom().randrange(10**6)))
     every = list(damages(objects))
     assert len(every) > 700
-    chosen = every if os.environ.get("EVERY_DAMAGE") else random.Random(seed).sample(every, TRIED)
+    seed, chosen = _chosen(every, TRIED)
     for damage in chosen:
         verdict = look(damage.apply(dict(objects)), tmp_path / "restored")
         told = f"{damage.kind.name} {damage.copies} {damage.harm}: DAMAGE_SEED={seed}"
         _require_found(damage, verdict, told)
         _require_true(damage, verdict, whole, told)
+
+
+def test_a_repair_after_any_damage_makes_nothing_worse_and_the_next_backup_is_whole(
+    scene: Scene, tmp_path: Path
+) -> None:
+    """3.2: what can be mended is, what is hurt is named, nothing is deleted in the same step."""
+    ground = make_ground(scene[0], tmp_path / "truth")
+    every = [each for each in damages(ground.objects) if each.kind not in OF_OTHERS]
+    seed, chosen = _chosen(every, MENDED)
+    for damage in chosen:
+        told = f"{damage.kind.name} {damage.copies} {damage.harm} {damage.name}: DAMAGE_SEED={seed}"
+        require_mended(ground, damage, tmp_path / "mended", told)
+
+
+def _chosen(every: list[Damage], tried: int) -> tuple[int, list[Damage]]:
+    seed = int(os.environ.get("DAMAGE_SEED", random.SystemRandom().randrange(10**6)))
+    return seed, every if os.environ.get("EVERY_DAMAGE") else random.Random(seed).sample(every, tried)
 
 
 def _require_found(damage: Damage, verdict: Verdict, told: str) -> None:

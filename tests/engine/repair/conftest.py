@@ -5,14 +5,15 @@ from pathlib import Path
 import pytest
 
 from repositories.engine.check import copies as check_copies
-from repositories.engine.repair import copies
+from repositories.engine.repair import copies, fences, notes
 from repositories.engine.storage.memory import MemoryStorage
 from tests.engine.repair.hurting import LARGE, SMALL, make_storage
 
 
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(copies, "_SETTLE_SECONDS", 0.0)
+    for module in (copies, fences, notes):
+        monkeypatch.setattr(module, "_SETTLE_SECONDS", 0.0)
     monkeypatch.setattr(check_copies, "_SETTLE_SECONDS", 0.0)
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from repositories.engine.backup import Hooks
 from repositories.engine.check import CheckReport, CheckRequest, check
-from repositories.engine.repair import RepairReport, RepairRequest, repair
+from repositories.engine.repair import RepairReport, RepairRequest, list_aside, repair
 from repositories.engine.repository import open_repository
 from repositories.engine.storage.base import Storage
 from repositories.engine.storage.memory import MemoryStorage
@@ -52,6 +52,11 @@ def flip(storage: MemoryStorage, name: str, position: int | None = None) -> None
     data = bytearray(storage.objects[name])
     data[len(data) // 2 if position is None else position] ^= 1
     storage.objects[name] = bytes(data)
+
+
+def lying_aside(storage: MemoryStorage) -> dict[str, bytes]:
+    """Return what was set aside, by the names that it had."""
+    return {each.original: storage.objects[each.name] for each in list_aside(storage)}
 
 
 def drop_index(storage: MemoryStorage) -> None:

@@ -11,7 +11,6 @@ from repositories.engine.format.kinds import COPIES, RESERVE_NAME
 from repositories.engine.ids import ChunkKind
 from repositories.engine.manifest.backups import list_backups
 from repositories.engine.repair import RepairRequest, repair
-from repositories.engine.repair.aside import ASIDE, set_aside
 from repositories.engine.repository import open_repository
 from repositories.engine.storage.memory import MemoryStorage
 from tests.engine.repair.hurting import (
@@ -19,6 +18,7 @@ from tests.engine.repair.hurting import (
     back_up,
     drop_index,
     flip,
+    lying_aside,
     mend,
     packs,
     require_whole,
@@ -79,7 +79,7 @@ def test_unreadable_segments_are_replaced_and_set_aside(storage: MemoryStorage, 
     hurt = dict(storage.objects)
     report = mend(storage)
     assert report.exit_code == 0
-    assert all(storage.objects[ASIDE + name] == hurt[name] for name in names)
+    assert lying_aside(storage) == {name: hurt[name] for name in names}
     assert not set(names) & storage.objects.keys()
     assert run_check(storage).ok
     require_whole(storage, tmp_path / "out")
@@ -93,7 +93,7 @@ def test_a_bad_block_costs_its_own_chunks_alone_and_a_backup_heals(storage: Memo
     report = mend(storage)
     assert report.exit_code == 13
     assert report.chunks_lost >= 1
-    assert (storage.objects[ASIDE + victim], victim in storage.objects) == (bad, False)
+    assert (lying_aside(storage), victim in storage.objects) == ({victim: bad}, False)
     assert report.after.hurt
     assert report.after.hurt[0].paths
     # The source still has it: the next backup stores it, and the old backups are whole again.
@@ -125,7 +125,7 @@ def test_packs_without_directory_and_index_are_salvaged(storage: MemoryStorage, 
     drop_index(storage)
     report = mend(storage)
     assert report.exit_code == 0
-    assert all(ASIDE + name in storage.objects for name in names)
+    assert lying_aside(storage).keys() == set(names)
     assert run_check(storage).ok
     require_whole(storage, tmp_path / "out")
 
@@ -158,18 +158,6 @@ def test_a_dry_run_writes_nothing_and_names_the_steps(storage: MemoryStorage) ->
     done = mend(storage)
     assert [(step.kind, step.object) for step in done.steps] == [(step.kind, step.object) for step in told.steps]
     assert all(step.done for step in done.steps)
-
-
-def test_what_was_set_aside_is_kept_whatever_lies_there(storage: MemoryStorage) -> None:
-    storage.put("packs/ab/one", b"first")
-    set_aside(storage, "packs/ab/one")
-    storage.put("packs/ab/one", b"first")
-    set_aside(storage, "packs/ab/one")
-    storage.put("packs/ab/one", b"second")
-    set_aside(storage, "packs/ab/one")
-    set_aside(storage, "packs/ab/one")
-    found = {name: data for name, data in storage.objects.items() if name.startswith(ASIDE)}
-    assert found == {"aside/packs/ab/one": b"first", "aside/packs/ab/one.1": b"second"}
 
 
 def test_a_cancelled_repair_is_run_again(storage: MemoryStorage, tmp_path: Path) -> None:

@@ -87,6 +87,20 @@ def test_while_an_annotation_is_damaged_nothing_may_be_swept(storage: MemoryStor
     assert deleted_manifests(store, NOW) == {A}
 
 
+def test_while_a_tombstone_is_damaged_that_may_undo_a_deletion_nothing_may_be_swept(
+    storage: MemoryStorage, store: ObjectStore
+) -> None:
+    first = tombstone(store, A)
+    before = set(storage.objects)
+    tombstone(store, A, undoes=first)
+    (name,) = storage.objects.keys() - before
+    whole = storage.objects[name]
+    storage.objects[name] = whole[:-1] + bytes([whole[-1] ^ 1])
+    assert deleted_manifests(store, NOW) == frozenset()
+    storage.objects[name] = whole[:-1]
+    assert deleted_manifests(store, NOW) == {A}
+
+
 def test_rules_know_no_order() -> None:
     tombstones = {
         X: TombstoneRecord((A, B), 2, "keep rule"),
