@@ -56,13 +56,13 @@ def damaged_packs(store: ObjectStore) -> frozenset[bytes]:
     return frozenset(record.pack_id for record in _read(store, ObjectKind.DAMAGE, DamageRecord).values())
 
 
-def idle_results(store: ObjectStore) -> frozenset[bytes]:
-    """Return results of checks that speak of gone packs alone, or that later checks have repeated."""
+def idle_results(store: ObjectStore, now_ns: int) -> frozenset[bytes]:
+    """Return results of checks that speak of gone packs alone, or that later checks have repeated until `now_ns`."""
     records = _read(store, ObjectKind.VERIFIED, CheckedRecord)
     # Packs after the results: what a result names was there before it.
     there = pack_sizes(store.storage).keys() if records else frozenset()
     named = {each for record in records.values() for each in split_ids(record.packs)}
-    return superfluous_results(records, named - there)
+    return superfluous_results(records, named - there, now_ns)
 
 
 def merger_of_tombstones(store: ObjectStore) -> Merger | None:
@@ -97,11 +97,11 @@ def remains_of_keys(store: ObjectStore) -> list[tuple[ObjectKind, str]]:
     return found
 
 
-def has_several(store: ObjectStore) -> bool:
+def has_several(store: ObjectStore, now_ns: int) -> bool:
     """Tell whether so much lies there that a prune is worth its mark and sweep for that alone."""
     if merger_of_tombstones(store) is not None:
         return True
-    return len(remains_of_keys(store)) + len(idle_results(store)) + len(idle_tombstones(store)) >= SEVERAL
+    return len(remains_of_keys(store)) + len(idle_results(store, now_ns)) + len(idle_tombstones(store)) >= SEVERAL
 
 
 def _is_before(name: str, generation: str) -> bool:

@@ -85,7 +85,7 @@ class Removal:
         store = self._store
         self._remove_all(ObjectKind.ANNOTATION, annotations_of_gone(store))
         self._remove_all(ObjectKind.DAMAGE, damage_of_gone(store, self._gone | self._survey.damaged_and_gone()))
-        self._remove_all(ObjectKind.VERIFIED, idle_results(store))
+        self._remove_all(ObjectKind.VERIFIED, idle_results(store, now_ns))
         for kind, torn in torn_notes(store).items():
             self._remove_all(kind, torn)
         # These first: what is undone must be gone for a whole prune before that which undoes it goes.

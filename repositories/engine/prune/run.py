@@ -252,7 +252,11 @@ class _Work:
             return True
         if len(segments.whole) > len(self._seen.live) or store.ids(ObjectKind.MARK):
             return True
-        return len(store.ids(ObjectKind.SWEEP)) > 1 or bool(torn_notes(store)) or has_several(store)
+        return (
+            len(store.ids(ObjectKind.SWEEP)) > 1
+            or bool(torn_notes(store))
+            or has_several(store, self._hooks.clock.now_ns())
+        )
 
     def _still_dead(self) -> frozenset[bytes]:
         """Leave out of the marked packs what is used after all, by what was looked at after the mark."""

@@ -233,7 +233,21 @@ def test_records_that_later_ones_repeat_are_superfluous() -> None:
         b"middle": CheckedRecord(2, one, None),
         b"newest": CheckedRecord(3, one, b""),
     }
-    assert superfluous_results(records, ()) == {b"middle"}
-    assert superfluous_results(records, {two}) == superfluous_results(records, {one, two}) == {b"old", b"middle"}
+    assert superfluous_results(records, (), 9) == {b"middle"}
+    assert superfluous_results(records, {two}, 9) == superfluous_results(records, {one, two}, 9) == {b"old", b"middle"}
     told = {b"told": CheckedRecord(1, one, b""), b"later": CheckedRecord(2, two, None)}
-    assert superfluous_results(told, {one}) == frozenset()
+    assert superfluous_results(told, {one}, 9) == frozenset()
+
+
+def test_records_of_the_future_make_no_other_superfluous() -> None:
+    """They prove nothing: what was seen by a right clock must not go for them, or it is read again and again."""
+    one, two = bytes(16), bytes([1]) * 16
+    records = {
+        b"past": CheckedRecord(1, one + two, None),
+        b"present": CheckedRecord(5, one, None),
+        b"ahead": CheckedRecord(99, one + two, b""),
+    }
+    assert superfluous_results(records, (), 5) == frozenset()
+    assert superfluous_results(records, (), 99) == {b"past", b"present"}
+    records[b"again"] = CheckedRecord(6, one + two, None)
+    assert superfluous_results(records, (), 6) == {b"past", b"present"}
