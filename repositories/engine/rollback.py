@@ -20,7 +20,7 @@ from repositories.engine.objects.decided import newest_keyring
 from repositories.engine.objects.pairs import read_either
 from repositories.engine.objects.store import ObjectStore
 from repositories.engine.repository import Repository
-from repositories.engine.sessions.views import read_marks, read_newest_sweep
+from repositories.engine.sessions.views import read_mark_records, read_newest_sweep
 
 _UNREADABLE = (ObjectMissingError, IntegrityError, UnsupportedFormatError)
 _R = TypeVar("_R", bound=Record)
@@ -34,9 +34,10 @@ def read_high_water(repository: Repository, remembered: HighWater) -> HighWater:
     store = repository.store
     generation = store.keyring.generation
     slots = tuple(name.rpartition("/")[2] for name in store.names(ObjectKind.SLOT) if _is_of(name, generation))
-    sweep, fence = read_newest_sweep(store).number, remembered.fence
-    with contextlib.suppress(IntegrityError, UnsupportedFormatError):
-        fence = read_marks(store).highest
+    # Marks before sweeps: a mark that is gone by the first look has a sweep that the second one sees.
+    marked = _newest_mark(store)
+    sweep = read_newest_sweep(store).number
+    fence = remembered.fence if marked is None else max(marked, sweep)
     newest = [stored.object_id for stored in repository.backups(deleted=True)[-MANIFESTS_KEPT:]]
     return HighWater(generation, sweep, tuple(newest), fence, slots)
 
@@ -63,6 +64,12 @@ def judge(repository: Repository, remembered: HighWater, now: HighWater) -> str:
     if gone:
         return f"{len(gone)} of the backups that were seen here are neither there nor deleted, manifest {gone[0]} first"
     return ""
+
+
+def _newest_mark(store: ObjectStore) -> int | None:
+    with contextlib.suppress(IntegrityError, UnsupportedFormatError):
+        return max((mark.number for mark in read_mark_records(store).values()), default=0)
+    return None
 
 
 def _is_of(name: str, generation: int) -> bool:

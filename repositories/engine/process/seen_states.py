@@ -45,11 +45,10 @@ class SeenStates:
 
     def note(self) -> None:
         """Remember what an operation has added: it is done, whatever the medium says now."""
-        remembered = self._read()
-        with contextlib.suppress(EngineError):
-            now = _now(self._repository, remembered)
-            if now is not None:
-                self._keep(remembered, now)
+        if self._repository.refuse_writing is None:
+            remembered = self._read()
+            with contextlib.suppress(EngineError):
+                self._keep(remembered, read_high_water(self._repository, remembered))
 
     def _read(self) -> HighWater:
         with contextlib.suppress(*_UNUSABLE):
@@ -95,8 +94,9 @@ class ToldState:
 
     def note(self) -> None:
         """See what an operation has added."""
-        with contextlib.suppress(EngineError):
-            self.seen = _now(self._repository, self._remembered)
+        if self._repository.refuse_writing is None:
+            with contextlib.suppress(EngineError):
+                self.seen = read_high_water(self._repository, self._remembered)
 
 
 def watch(access: RepositoryAccess, repository: Repository) -> SeenStates | ToldState | None:
@@ -114,22 +114,16 @@ def watch(access: RepositoryAccess, repository: Repository) -> SeenStates | Told
 
 def _compare(repository: Repository, remembered: HighWater, *, accept: bool, hint: str) -> tuple[HighWater | None, str]:
     """Return what the repository shows, None if that is not to be remembered; and why it is an earlier state."""
-    now = _now(repository, remembered)
-    reason = judge(repository, remembered, now) if now is not None and not accept else ""
+    now = read_high_water(repository, remembered)
+    reason = "" if accept else judge(repository, remembered, now)
     if not reason:
         return now, ""
+    if is_overtaken(repository):
+        return None, ""
     message = f"the repository shows an earlier state than before: {reason}"
     repository.refuse_writing = RepositoryRolledBackError(message, hint=hint)
     repository.warn(f"{message}; nothing is written until that is confirmed. {hint[0].upper()}{hint[1:]}")
     return None, reason
-
-
-def _now(repository: Repository, remembered: HighWater) -> HighWater | None:
-    """Return what the repository shows; None where it is refused, or its keys were rotated since it was opened."""
-    if repository.refuse_writing is not None:
-        return None
-    now = read_high_water(repository, remembered)
-    return None if is_overtaken(repository) else now
 
 
 @contextlib.contextmanager
