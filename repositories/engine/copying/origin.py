@@ -7,7 +7,6 @@ import contextlib
 from collections.abc import Callable
 
 from repositories.engine.backup.options import Hooks
-from repositories.engine.copying.chunks import ChunksByOrdinal
 from repositories.engine.errors import (
     CommitRefusedError,
     ObjectMissingError,
@@ -22,6 +21,7 @@ from repositories.engine.packs.blocks import DecodedBlock
 from repositories.engine.packs.reader import BlockPlace, PackReader
 from repositories.engine.packs.whole_blocks import WholeBlock
 from repositories.engine.progress import Progress
+from repositories.engine.prune.chunks import ChunksByOrdinal
 from repositories.engine.repository import Repository
 from repositories.engine.sessions.views import read_newest_sweep
 
