@@ -97,7 +97,8 @@ def _check(repository: Repository, request: CheckRequest, hooks: Hooks, until: f
     places, unlisted = _places(repository, pulse)
     ledger = read_ledger(repository.store, began_ns)
     memory = Memory(repository.store, ledger, hooks.clock, request.record_seconds)
-    memory.possible = request.remember
+    # Nothing is written into an earlier state, which somebody may want to look at as it is.
+    memory.possible = request.remember and repository.refuse_writing is None
     work = _Work(repository, places, unlisted, memory, ledger, findings, pulse)
     look = PackCheck(repository, places, request, ledger, memory).look(pulse)
     known = frozenset(stored.object_id for stored in listed)

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from repositories.engine.backup import Hooks
+from repositories.engine.check import CheckRequest, check
 from repositories.engine.errors import RepositoryRolledBackError
 from repositories.engine.format.collection import SweepRecord
 from repositories.engine.format.kinds import ObjectKind
@@ -60,6 +62,17 @@ def test_an_older_copy_is_known_until_it_is_accepted(storage: MemoryStorage, tmp
     repository, told = look(storage, tmp_path / "seen", accept=True)
     repository.begin_write().close()
     assert told == look(storage, tmp_path / "seen")[1] == []
+
+
+def test_a_check_tells_an_earlier_state_and_leaves_it_as_it_is(storage: MemoryStorage, tmp_path: Path) -> None:
+    older = dict(storage.objects)
+    commit(open_repository(storage, PASSWORD), 2)
+    look(storage, tmp_path)
+    storage.objects = dict(older)
+    report = check(look(storage, tmp_path)[0], CheckRequest(read_data=True), Hooks())
+    assert "rollback" in {problem.kind for problem in report.problems}
+    assert not report.remembered
+    assert storage.objects == older
 
 
 def test_an_older_sweep_is_known(storage: MemoryStorage, tmp_path: Path) -> None:
