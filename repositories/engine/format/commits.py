@@ -3,7 +3,15 @@
 Owns the outer record; the root inside is defined by the manifest layer and opaque here.
 """
 
+from typing import Annotated
+
+import msgspec
+
 from repositories.engine.format.records import ObjectId, Record
+from repositories.engine.limits import MAX_ROOT
+
+Root = Annotated[bytes, msgspec.Meta(max_length=MAX_ROOT)]
+"""A longer one is refused before it is kept: many of them must not fill the memory of whoever lists a repository."""
 
 
 class ManifestRecord(Record, frozen=True):
@@ -13,7 +21,7 @@ class ManifestRecord(Record, frozen=True):
     received_ns: int
     generation: int
     session_id: bytes
-    root: bytes
+    root: Root
 
 
 class CopiedFrom(Record, frozen=True):
@@ -42,4 +50,4 @@ class CheckpointRecord(Record, frozen=True):
     received_ns: int
     generation: int
     session_id: bytes
-    root: bytes
+    root: Root

@@ -44,11 +44,11 @@ def copy_repository(request: Request, channel: Channel) -> dict[str, Any]:
         order.backups, order.source, request.dry_run, request.compression, flush_seconds=request.checkpoint_seconds
     )
     try:
-        report = copy_backups(origin, target, wanted, hooks)
+        done = copy_backups(origin, target, wanted, hooks)
     except StorageFullError as error:
         # Nothing but the target is written to in earnest: an origin that is full is read without a lease.
         raise _of_target(error) from error
-    return copy_fields(report, target)
+    return copy_fields(done, target)
 
 
 def _open_target(access: RepositoryAccess, channel: Channel) -> Repository:

@@ -15,7 +15,7 @@ from repositories.engine.manifest.backups import list_backups
 from repositories.engine.packs.table import encode_table
 from repositories.engine.repository import Repository
 from tests.engine.copying.builders import copy, target_for
-from tests.engine.copying.small import contents
+from tests.engine.copying.small import contents, opened
 from tests.engine.hostile.evil import DIRECTORY, Evil, item
 from tests.engine.hostile.fuzzing import limit_memory, limited_time
 from tests.engine.hostile.test_packs import BLOCKS, CONTENT, FRAMES, RECORDS, TABLE, forge_block, packs_of, reindex
@@ -192,6 +192,21 @@ def test_a_root_that_is_as_large_as_any(related: bool) -> None:
     assert report is not None
     assert honest.id in {each.backup.id for each in report.copied}
     assert len(report.copied) + len(report.failed) + len(report.damaged_manifests) == 3
+
+
+def test_manifests_as_large_as_any_record() -> None:
+    """Together they are more than fits into memory: none of them is kept."""
+    evil = one_file()
+    for _ in range(60):
+        evil.commit_bytes(bytes(15 << 20))
+    target = target_for(evil.repository, related=True)
+    storage = evil.repository.storage
+
+    def run() -> None:
+        report = copy(opened(storage), target)
+        assert (report.exit_code, len(report.copied), len(report.damaged_manifests)) == (13, 1, 60)
+
+    bounded(run)
 
 
 def test_an_id_that_the_target_has() -> None:
