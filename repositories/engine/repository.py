@@ -31,7 +31,7 @@ from repositories.engine.retention.deleted import Notes, NotesReader
 from repositories.engine.sessions.checkpoints import read_checkpoints
 from repositories.engine.sessions.options import WriteOptions
 from repositories.engine.sessions.read import ReadSession
-from repositories.engine.sessions.views import read_damage, read_hurt, read_newest_sweep
+from repositories.engine.sessions.views import accepted_by_newest_sweep, read_damage, read_hurt, read_newest_sweep
 from repositories.engine.sessions.write import WriteSession as StoreWriteSession
 from repositories.engine.storage.base import Storage, StoredObject
 
@@ -89,9 +89,7 @@ class WriteSession(StoreWriteSession):
         super().__init__(repository.store, repository.catalogue, repository.clock, options)
         self.repository = repository
         self._recovery.tell = repository.warn
-        self._recovery.newer = lambda: packs_of(
-            repository.catalogue.live(read_newest_sweep(repository.store).accepts_segment)
-        )
+        self._recovery.newer = lambda: packs_of(repository.catalogue.live(accepted_by_newest_sweep(repository.store)))
         try:
             if repository.catalogue.lost() and self._recovery.run():
                 self._recovery.note_need()
@@ -193,7 +191,7 @@ class Repository:
 
         There a pack of any epoch counts: each chunk is hashed again, and only what counts can have named its id.
         """
-        live = self.catalogue.live(read_newest_sweep(self.store).accepts_segment)
+        live = self.catalogue.live(accepted_by_newest_sweep(self.store))
         index = build_index(live, frozenset(), read_damage(self.store))
         recovery = IndexRecovery(self.store, self.pack_reader, index, lambda _: True, self.warn)
         return ChunkReader(index, self.pack_reader, self.keyring, recovery=recovery)

@@ -16,7 +16,7 @@ Rank = tuple[int, float, int]
 class PackState:
     """What is known of a pack besides its chunks: a lower `rank` is chosen first, then the fuller, the longer pack.
 
-    Not there < damaged < about to go < good: the ranks are 3, 2, 1, 0.
+    Not there (or swept) < damaged < about to go < good: the ranks are 3, 2, 1, 0.
     """
 
     rank: int = 0

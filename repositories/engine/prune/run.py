@@ -1,6 +1,6 @@
 """Runs one prune: look, plan, repack, mark, wait, look again, sweep, delete.
 
-Owns the order of steps, which is that of the state model (tests/engine/sessions/test_fence_model.py). Killed at any
+Owns the order of steps, which is that of the state model (tests/engine/model/). Killed at any
 moment it leaves a repository that backups, restores and the next prune go on with.
 """
 
@@ -15,6 +15,7 @@ from repositories.engine.format.collection import SessionPurpose
 from repositories.engine.format.kinds import ObjectKind
 from repositories.engine.objects.store import ObjectStore
 from repositories.engine.progress import Progress
+from repositories.engine.prune.allocation import return_large_buffers
 from repositories.engine.prune.fence import Fence
 from repositories.engine.prune.others import Others, Sleep, only_prune, remove_dead
 from repositories.engine.prune.planning import make_plan
@@ -80,6 +81,7 @@ def prune(repository: Repository, request: PruneRequest, hooks: Hooks, sleep: Sl
         )
     if not request.dry_run:
         repository.require_writable()
+    return_large_buffers()
     pulse = _Pulse(hooks)
     if request.dry_run:
         with repository.begin_read():

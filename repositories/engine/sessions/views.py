@@ -3,7 +3,7 @@
 Owns the listing; the rules are in fences.py.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from repositories.engine.format.collection import MarkRecord, SweepRecord
@@ -56,6 +56,22 @@ def read_newest_sweep(store: ObjectStore) -> SweepView:
     return SweepView(
         newest.number, split_ids(newest.manifests), split_ids(newest.checkpoints), split_ids(newest.segments)
     )
+
+
+def accepted_by_newest_sweep(store: ObjectStore) -> Callable[[bytes, int], bool]:
+    """Return whether a segment (id, fence) counts by the sweep that is newest when this is first asked.
+
+    So the sweep is read after the segments that are judged: one that was put in between speaks of each of them, and
+    none that it made void is taken for one that counts.
+    """
+    read: list[SweepView] = []
+
+    def accepts(segment_id: bytes, fence: int) -> bool:
+        if not read:
+            read.append(read_newest_sweep(store))
+        return read[0].accepts_segment(segment_id, fence)
+
+    return accepts
 
 
 def read_swept_packs(store: ObjectStore) -> frozenset[bytes]:

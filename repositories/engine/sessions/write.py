@@ -33,7 +33,7 @@ from repositories.engine.sessions.options import WriteOptions
 from repositories.engine.sessions.presence import absent_packs
 from repositories.engine.sessions.references import References
 from repositories.engine.sessions.taking_back import take_back
-from repositories.engine.sessions.views import read_damage, read_marks, read_newest_sweep
+from repositories.engine.sessions.views import accepted_by_newest_sweep, read_damage, read_marks
 
 _COMMIT_TRIES = 3
 _NOT_COMMITTED = "nothing was committed"
@@ -60,7 +60,7 @@ class WriteSession:
             self._marks = read_marks(store)
             self.fence = self._marks.highest
             self._lease.hold_fence(self.fence)
-            self._live = catalogue.live(read_newest_sweep(store).accepts_segment)
+            self._live = catalogue.live(accepted_by_newest_sweep(store))
             self.absent_packs = absent_packs(store.storage, packs_of(self._live))
             self._index = build_index(self._live, self._marks.packs | self.absent_packs, read_damage(store))
             self._recovery = IndexRecovery(store, PackReader(store), self._index, self._may_adopt)
@@ -255,7 +255,7 @@ class WriteSession:
         self._marks = self._read_marks()
         if self._marks.highest <= self.fence:
             return
-        self._live = self._catalogue.live(read_newest_sweep(self._store).accepts_segment)
+        self._live = self._catalogue.live(accepted_by_newest_sweep(self._store))
         known = self._index.packs().values()
         taken = self._marks.packs | absent_packs(self._store.storage, (*known, *packs_of(self._live)))
         lost = sum(pack.pack_id in taken for pack in self._own_packs)
@@ -275,7 +275,7 @@ class WriteSession:
         """Tell whether the manifest just put will count: no mark, sweep or rotation has come since the fence was taken.
 
         A mark is enough to doubt: its prune may have listed the manifests before this one was put, and not have put its
-        sweep yet (tests/engine/sessions/test_fence_model.py). So is a rotation's announcement
+        sweep yet (tests/engine/model/). So is a rotation's announcement
         (tests/engine/keychain/test_rotation_model.py).
         """
         return self._read_marks().highest <= self.fence and self._keys.look() is Standing.QUIET
