@@ -26,6 +26,7 @@ class Sleepy(MemoryStorage):
         self.at = 0
         self.asked = 0
         self.meanwhile: Callable[[], None] | None = None
+        self.newest: set[str] = set()
 
     def get(self, name: str, offset: int = 0, length: int | None = None) -> bytes:
         if name.startswith("packs/") and self.meanwhile is not None:
@@ -38,15 +39,17 @@ class Sleepy(MemoryStorage):
 
 @pytest.fixture
 def storage(tmp_path: Path) -> Sleepy:
-    """Return a repository of three backups that share little."""
+    """Return a repository of three backups that share no content."""
     storage = Sleepy()
     make_repository(storage)
     (tmp_path / "tree").mkdir()
     for number in range(3):
         (tmp_path / "tree" / "file").write_bytes(pattern(3_000_000, number))
+        before = set(storage.objects)
         repository = open_repository(storage, PASSWORD)
         with repository.begin_write(SMALL_PACKS) as session:
             back_up_tree(repository, tmp_path / "tree", session=session)
+        storage.newest = {name for name in set(storage.objects) - before if name.startswith("packs/")}
     return storage
 
 
@@ -88,16 +91,15 @@ def run(storage: MemoryStorage) -> CheckReport:
 
 
 def test_damage_beside_a_prune_is_told_all_the_same(storage: Sleepy) -> None:
-    """Looking again hides nothing: a pack that the newest backup needs is gone before and after."""
+    """Looking again hides nothing: a pack that the newest backup alone uses is gone, whatever a prune took besides."""
     newest = list_backups(opened(storage))[-1].id
-    packs = {name for name in storage.objects if name.startswith("packs/")}
-    storage.at, storage.meanwhile = 1, lambda: forget_and_prune(storage)
-    prune_only = Sleepy()
-    prune_only.objects.update(storage.objects)
-    forget_and_prune(prune_only)
-    kept = sorted(packs & prune_only.objects.keys(), key=prune_only.size)
-    del storage.objects[kept[-1]]
-    storage.meanwhile = None
+
+    def meanwhile() -> None:
+        forget_and_prune(storage)
+        del storage.objects[max(storage.newest & storage.objects.keys(), key=storage.size)]
+
+    storage.meanwhile = meanwhile
     report = run(storage)
-    assert report.exit_code == 13
-    assert newest in {hurt.backup_id for hurt in report.hurt}
+    assert storage.meanwhile is None
+    assert (report.exit_code, report.backups) == (13, 2)
+    assert [hurt.backup_id for hurt in report.hurt] == [newest]
