@@ -23,6 +23,14 @@ def wrap_clear(kind: ObjectKind, payload: bytes) -> bytes:
     return body + blake3.blake3(body).digest()
 
 
+def is_cut_clear(data: bytes) -> bool:
+    """Tell whether these bytes are the beginning of a clear object, and not all of it."""
+    if len(data) < _CLEAR.size + _CHECKSUM_LENGTH:
+        return True
+    length: int = _CLEAR.unpack_from(data)[-1]
+    return len(data) < _CLEAR.size + length + _CHECKSUM_LENGTH
+
+
 def unwrap_clear(kind: ObjectKind, data: bytes) -> bytes:
     """Return the payload. Raises IntegrityError when damaged, UnsupportedFormatError when newer."""
     if not _CLEAR.size + _CHECKSUM_LENGTH <= len(data) <= MAX_CLEAR_OBJECT:

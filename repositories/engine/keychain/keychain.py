@@ -86,6 +86,7 @@ class Announcement:
     def __init__(self, keys: Keychain, purpose: SessionPurpose) -> None:
         self._keys = keys
         self._left = False
+        self._failure: BaseException | None = None
         self._lease = Lease(keys.store, purpose, keys.clock.now_ns())
         self.id = self._lease.session_id
         holder = this_process()
@@ -109,9 +110,13 @@ class Announcement:
         """Tell whether nobody has taken this process for dead."""
         return is_announced(self._keys.storage, self.id)
 
-    def leave(self, *, left: bool = True) -> None:
-        """Let the announcement stay when this process ends, or not: with an intent it lets others finish."""
+    def leave(self, *, left: bool = True, failure: BaseException | None = None) -> None:
+        """Let the announcement stay when this process ends, or not: with an intent it lets others finish.
+
+        With the `failure` of a medium that did not answer the lease stays, too: an intent may be on its way.
+        """
         self._left = left
+        self._failure = failure
 
     def end(self) -> None:
         """Remove announcement and lease; a medium that refuses is left alone."""
@@ -120,7 +125,7 @@ class Announcement:
                 with contextlib.suppress(RepositoryError):
                     self._keys.store.remove(ObjectKind.KEY_CHANGE, self.id)
         finally:
-            self._lease.end()
+            self._lease.end(self._failure)
 
 
 @contextlib.contextmanager

@@ -30,7 +30,8 @@ from repositories.engine.keychain.passwords import KeyFacts, facts_of, matching_
 from repositories.engine.keys.keyring import KEY_LENGTH, EpochKey, KeyringRecord, open_keyring
 from repositories.engine.keys.recovery import parse_recovery_code
 from repositories.engine.keys.slots import Slot, SlotOwner, SlotRole
-from repositories.engine.objects.decided import intent_name, is_stored, put_decided
+from repositories.engine.objects.answers import may_be_done
+from repositories.engine.objects.decided import intent_name, put_decided, put_surely
 from repositories.engine.objects.pairs import delete_all, get_bounded, list_names, put_all
 from repositories.engine.objects.store import ObjectStore
 
@@ -99,10 +100,10 @@ def rotate(keys: Keychain, keep: Sequence[bytes]) -> RotationResult:
             gathered = gather_inventory(keys.store)
             record = _make(keys, plan, draft, gathered, announcement.id)
             _require_alive(announcement)
-            _put_intent(keys, announcement, record)
         except EngineError:
             _take_back(keys, draft)
             raise
+        _put_intent(keys, announcement, draft, record)
         _decide(keys, announcement, record)
     _remove_old_slots(keys, draft.generation)
     return RotationResult(draft.generation, plan.kept, plan.ending, len(gathered.entries), gathered.unreadable)
@@ -178,20 +179,23 @@ def _require_alive(announcement: Announcement) -> None:
         )
 
 
-def _put_intent(keys: Keychain, announcement: Announcement, record: IntentRecord) -> None:
-    """Put the intent. An error means that it is not there: a lost answer is settled by reading back.
+def _put_intent(keys: Keychain, announcement: Announcement, draft: _Draft, record: IntentRecord) -> None:
+    """Put the intent; a lost answer is settled by reading back.
 
     An intent whose announcement is gone decides nothing and makes writers wait. So the announcement stays from here on,
-    also when a signal ends this process.
+    also when a signal ends this process. Where it is not known whether the intent is there, or comes yet, all that was
+    put stays: another process may be about to put the keyring, and then the slots must be there that open it.
     """
-    name, data = intent_name(record), intent_to_bytes(record)
     announcement.leave()
     try:
-        put_all(keys.storage, ObjectKind.INTENT, name, data)
-    except RepositoryError:
-        if not is_stored(keys.storage, name, data):
+        put_surely(keys.storage, intent_name(record), intent_to_bytes(record))
+    except RepositoryError as error:
+        if may_be_done(error):
+            announcement.leave(failure=error)
+        else:
             announcement.leave(left=False)
-            raise
+            _take_back(keys, draft)
+        raise
 
 
 def _decide(keys: Keychain, announcement: Announcement, record: IntentRecord) -> None:

@@ -1,6 +1,6 @@
 """Objects that are written twice: put both or none, read from either, list the union.
 
-Owns the second prefix. A put that fails half-way takes back what it put: after a write error nothing stays visible.
+Owns the second prefix. A put that is refused half-way takes back what it put: nothing stays visible then.
 """
 
 import contextlib
@@ -13,6 +13,7 @@ from repositories.engine.errors import (
     ObjectExistsError,
     ObjectMissingError,
     RepositoryError,
+    RetiredKeyError,
     UnsupportedFormatError,
 )
 from repositories.engine.format.kinds import (
@@ -24,6 +25,7 @@ from repositories.engine.format.kinds import (
     most_bytes,
     names_of,
 )
+from repositories.engine.objects.answers import may_be_done
 from repositories.engine.storage.base import Storage
 
 _T = TypeVar("_T")
@@ -32,21 +34,28 @@ _T = TypeVar("_T")
 def put_all(storage: Storage, kind: ObjectKind, name: str, data: bytes, *, overwrite: bool = False) -> None:
     """Put an object under all its names. Raises the storage's error, with nothing of the object left if possible.
 
-    Nor is anything left of the put that failed: of one whose answer was lost nobody knows what it did. What was to be
-    overwritten stays, in its old or its new form.
+    Where the medium did not answer nothing is taken back: it may be there, or come yet, and others may rely on it. The
+    lease of whoever put it stays then and explains what is half there. A copy that is there already, put by a prune for
+    a process that it took for dead, is as good as one's own.
     """
-    begun: list[str] = []
+    done: list[str] = []
     try:
         for each in names_of(kind, name):
-            begun.append(each)
-            storage.put(each, data, overwrite=overwrite)
+            _put(storage, each, data, overwrite=overwrite)
+            done.append(each)
     except EngineError as error:
-        if isinstance(error, ObjectExistsError):
-            begun.pop()  # somebody else's
-        for each in begun if not overwrite else ():
+        for each in done if not may_be_done(error) else ():
             with contextlib.suppress(RepositoryError):
                 storage.delete(each)
         raise
+
+
+def _put(storage: Storage, name: str, data: bytes, *, overwrite: bool) -> None:
+    try:
+        storage.put(name, data, overwrite=overwrite)
+    except ObjectExistsError:
+        if storage.get(name) != data:
+            raise
 
 
 def read_either(storage: Storage, kind: ObjectKind, name: str, parse: Callable[[bytes], _T]) -> _T:
@@ -57,7 +66,7 @@ def read_either(storage: Storage, kind: ObjectKind, name: str, parse: Callable[[
     failure: EngineError | None = None
     for each in names_of(kind, name):
         try:
-            return parse(get_bounded(storage, kind, each))
+            return _parse_twice(storage, kind, each, parse)
         except (ObjectMissingError, IntegrityError, UnsupportedFormatError) as error:
             if failure is None or isinstance(failure, ObjectMissingError):
                 failure = error
@@ -66,6 +75,16 @@ def read_either(storage: Storage, kind: ObjectKind, name: str, parse: Callable[[
     if isinstance(failure, IntegrityError) and name not in failure.message:
         raise type(failure)(f"{name}: {failure.message}", hint=failure.hint) from failure
     raise failure
+
+
+def _parse_twice(storage: Storage, kind: ObjectKind, name: str, parse: Callable[[bytes], _T]) -> _T:
+    """Parse an object; what seems damaged is read once more, since the way here may have done it."""
+    try:
+        return parse(get_bounded(storage, kind, name))
+    except RetiredKeyError:
+        raise
+    except IntegrityError:
+        return parse(get_bounded(storage, kind, name))
 
 
 def get_bounded(storage: Storage, kind: ObjectKind, name: str) -> bytes:
@@ -83,9 +102,8 @@ def get_bounded(storage: Storage, kind: ObjectKind, name: str) -> bytes:
 def list_names(storage: Storage, kind: ObjectKind) -> Iterator[str]:
     """Yield the primary names of all objects of a kind that have at least one copy, in text order."""
     prefix = DIRECTORIES[kind] + "/"
-    names = {stored.name for stored in storage.list(prefix)}
-    if kind in WRITTEN_TWICE:
-        names.update(stored.name.removeprefix(COPIES) for stored in storage.list(COPIES + prefix))
+    prefixes = [prefix, COPIES + prefix] if kind in WRITTEN_TWICE else [prefix]
+    names = {stored.name.removeprefix(COPIES) for stored in storage.list_all(prefixes)}
     yield from (name for name in sorted(names) if is_name_of(kind, name))
 
 

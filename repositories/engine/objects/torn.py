@@ -4,11 +4,16 @@ Owns telling them from damaged ones. Of what was cut nobody ever heard that it w
 the length that it declares, or lies there in two copies, was whole once.
 """
 
+from typing import Final
+
 from repositories.engine.errors import IntegrityError, ObjectMissingError, UnsupportedFormatError
+from repositories.engine.format.clear import is_cut_clear
 from repositories.engine.format.headers import OBJECT_HEADER_LENGTH, PART_HEADER_LENGTH, parse_part_header
 from repositories.engine.format.kinds import ObjectKind, names_of, object_name
 from repositories.engine.objects.pairs import get_bounded
 from repositories.engine.storage.base import Storage
+
+_CLEAR: Final = frozenset({ObjectKind.CONFIG, ObjectKind.SLOT, ObjectKind.INTENT})
 
 
 def was_torn(storage: Storage, kind: ObjectKind, object_id: bytes) -> bool:
@@ -25,12 +30,15 @@ def was_torn(storage: Storage, kind: ObjectKind, object_id: bytes) -> bool:
             continue
         return False
     try:
-        return _is_cut(get_bounded(storage, kind, first))
+        return is_cut(kind, get_bounded(storage, kind, first))
     except (ObjectMissingError, IntegrityError):
         return False
 
 
-def _is_cut(data: bytes) -> bool:
+def is_cut(kind: ObjectKind, data: bytes) -> bool:
+    """Tell whether these bytes of an object that is no pack are the beginning of one, and not all of it."""
+    if kind in _CLEAR:
+        return is_cut_clear(data)
     if len(data) < OBJECT_HEADER_LENGTH + PART_HEADER_LENGTH:
         return True
     try:

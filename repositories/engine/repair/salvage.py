@@ -4,6 +4,7 @@ Owns two ways through a pack: by what the index says of its blocks, and, without
 repository-format.md, section 6). Every chunk is authenticated and hashed again before anyone sees it.
 """
 
+import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -19,7 +20,7 @@ from repositories.engine.format.kinds import ObjectKind, PartKind, object_name
 from repositories.engine.ids import ChunkKind
 from repositories.engine.limits import MAX_CHUNKS_PER_PACK, MAX_PACK
 from repositories.engine.packs.blocks import DecodedBlock, open_block, verify_chunks
-from repositories.engine.packs.directory import PackRecord
+from repositories.engine.packs.directory import BlockRecord, PackRecord
 from repositories.engine.packs.reader import parse_pack_header
 from repositories.engine.packs.table import table_ids
 from repositories.engine.repository import Repository
@@ -27,6 +28,7 @@ from repositories.engine.repository import Repository
 # How many numbers of blocks are tried where a damaged part header hides how many blocks lie in between.
 _NUMBERS_TRIED = 64
 _DAMAGED = (IntegrityError, UnsupportedFormatError)
+_TRIES = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +52,25 @@ def by_index(repository: Repository, pack: PackRecord) -> Iterator[ReadableBlock
     except _DAMAGED:
         yield tuple(chunk for record in pack.blocks for chunk in table_ids(record.table))
         return
-    name = object_name(ObjectKind.PACK, pack.pack_id)
     for number, record in enumerate(pack.blocks):
-        try:
-            part = repository.storage.get(name, record.offset, record.length)
-            yield ReadableBlock(_proven(repository, seal, number, part))
-        except (*_DAMAGED, RepositoryError):
-            # A sector that cannot be read spoils one block alone.
-            yield table_ids(record.table)
+        block = _read_block(repository, seal, (pack.pack_id, number, record))
+        # A sector that cannot be read spoils one block alone.
+        yield table_ids(record.table) if block is None else ReadableBlock(block)
+
+
+def _read_block(repository: Repository, seal: ObjectSeal, place: tuple[bytes, int, BlockRecord]) -> DecodedBlock | None:
+    """Return a block, or None if it cannot be read; not for a failure that passes is anything given up."""
+    pack_id, number, record = place
+    for _ in range(_TRIES):
+        with contextlib.suppress(*_DAMAGED, RepositoryError):
+            part = repository.storage.get(object_name(ObjectKind.PACK, pack_id), record.offset, record.length)
+            return _proven(repository, seal, number, part)
+    return None
 
 
 def by_parts(repository: Repository, pack_id: bytes) -> Iterator[ReadableBlock]:
     """Yield the blocks of a pack that can be read without index and directory. Raises errors of the medium."""
-    data = repository.storage.get(object_name(ObjectKind.PACK, pack_id), 0, MAX_PACK + 1)
+    data = _whole(repository, object_name(ObjectKind.PACK, pack_id))
     try:
         seal = repository.store.seal_of(parse_pack_header(pack_id, data[:OBJECT_HEADER_LENGTH]))
     except EngineError:
@@ -80,6 +88,14 @@ def by_parts(repository: Repository, pack_id: bytes) -> Iterator[ReadableBlock]:
             doubtful = False
             yield ReadableBlock(block)
         number, offset = number + 1, end
+
+
+def _whole(repository: Repository, name: str) -> bytes:
+    """Return all bytes of a pack: an answer that was cut short on its way is asked for again."""
+    data = repository.storage.get(name, 0, MAX_PACK + 1)
+    if len(data) < repository.storage.size(name):
+        data = repository.storage.get(name, 0, MAX_PACK + 1)
+    return data
 
 
 def _end_of_block(data: bytes, offset: int) -> int | None:

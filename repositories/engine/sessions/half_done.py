@@ -5,7 +5,7 @@ Only a prune removes the leases of the dead, and it writes the other copy first.
 """
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from repositories.engine.errors import IntegrityError, ObjectMissingError, UnsupportedFormatError
@@ -16,6 +16,7 @@ from repositories.engine.format.records import decode
 from repositories.engine.index.segments import SegmentRecord
 from repositories.engine.objects.pairs import get_bounded
 from repositories.engine.objects.store import ObjectStore
+from repositories.engine.objects.torn import is_cut
 from repositories.engine.sessions.views import read_newest_sweep
 from repositories.engine.storage.base import Storage
 
@@ -40,14 +41,16 @@ def read_leases(store: ObjectStore) -> dict[bytes, int]:
 def is_half_done(store: ObjectStore, kind: ObjectKind, name: str, leases: Mapping[bytes, int]) -> bool:
     """Tell whether one copy alone of this pair is there, and one of these sessions explains it."""
     pair = names_of(kind, name)
-    there = [copy for copy in pair if _is_there(store.storage, copy)]
-    if len(pair) != 2 or len(there) != 1:
+    there = _whole_copies(store.storage, kind, pair)
+    if len(pair) != 2 or len(there) == 2:
         return False
     own = generation_group(store.keyring.generation)
     if kind is ObjectKind.SLOT and name.split("/")[1] != own:
         return True  # opens nothing any more, or not yet
     if kind is ObjectKind.KEYRING and name.split("/")[1] < own:
         return True  # opened by nobody any more: a prune is at it
+    if not there:
+        return False
     if kind not in _RECORDS:
         return not _CHANGES_OF_KEYS.isdisjoint(leases.values())
     if there[0] != name and SessionPurpose.PRUNE in leases.values():
@@ -67,10 +70,12 @@ def complete_pairs(store: ObjectStore, dead: Mapping[bytes, int]) -> None:
 
 
 def _complete(storage: Storage, kind: ObjectKind, name: str) -> None:
-    first, second = names_of(kind, name)
-    source, copy = (first, second) if _is_there(storage, first) else (second, first)
-    with contextlib.suppress(ObjectMissingError, IntegrityError):
-        storage.put(copy, get_bounded(storage, kind, source))
+    pair = names_of(kind, name)
+    for source in _whole_copies(storage, kind, pair):
+        copy = pair[1] if source == pair[0] else pair[0]
+        with contextlib.suppress(ObjectMissingError, IntegrityError):
+            # What lies there is a beginning of the same bytes, if anything.
+            storage.put(copy, get_bounded(storage, kind, source), overwrite=True)
 
 
 def _read(store: ObjectStore, kind: ObjectKind, name: str) -> _Record | None:
@@ -98,8 +103,28 @@ def _is_replaced(store: ObjectStore, segment_id: bytes) -> bool:
     return any(segment_id in replaces for replaces in others.found.values())
 
 
-def _is_there(storage: Storage, name: str) -> bool:
+def _whole_copies(storage: Storage, kind: ObjectKind, pair: Sequence[str]) -> list[str]:
+    """Return the names of the copies that are there and were not torn in their puts. Raises the medium's errors.
+
+    Copies are equal, so that only one that is shorter than the other, or alone, need be looked into.
+    """
+    sizes = {copy: size for copy in pair if (size := _size_of(storage, copy)) is not None}
+    if len(sizes) == 2 and len(set(sizes.values())) == 1:
+        return list(sizes)
+    longest = max(sizes.values(), default=0)
+    doubtful = [copy for copy, size in sizes.items() if len(sizes) == 1 or size < longest]
+    return [copy for copy in sizes if copy not in doubtful or not _is_cut(storage, kind, copy)]
+
+
+def _is_cut(storage: Storage, kind: ObjectKind, name: str) -> bool:
     try:
-        return storage.size(name) >= 0
-    except ObjectMissingError:
+        return is_cut(kind, get_bounded(storage, kind, name))
+    except (ObjectMissingError, IntegrityError):
         return False
+
+
+def _size_of(storage: Storage, name: str) -> int | None:
+    try:
+        return storage.size(name)
+    except ObjectMissingError:
+        return None

@@ -11,6 +11,7 @@ from repositories.engine.errors import EngineError, RepositoryError
 from repositories.engine.format.collection import LeaseRecord, SessionPurpose
 from repositories.engine.format.kinds import ObjectKind
 from repositories.engine.format.records import encode
+from repositories.engine.objects.answers import may_be_done
 from repositories.engine.objects.store import ObjectStore
 from repositories.engine.sessions.holder import this_process
 
@@ -39,11 +40,17 @@ class Lease:
         """Remember the fence; the next renewal tells it."""
         self._fence = fence
 
-    def end(self) -> None:
-        """Stop renewing and remove the lease. A medium that refuses is left alone: the lease expires by itself."""
+    def end(self, failure: BaseException | None = None) -> None:
+        """Stop renewing and remove the lease. A medium that refuses is left alone: the lease expires by itself.
+
+        So it does after a `failure` behind which something may still be under way: a request that was not answered may
+        be carried out yet, and the lease explains what it leaves then.
+        """
         if self._ended.is_set():
             return
         self._ended.set()
+        if may_be_done(failure):
+            return
         with self._lock, contextlib.suppress(RepositoryError):
             self._store.remove(ObjectKind.SESSION, self.session_id)
 
@@ -75,6 +82,15 @@ class Lease:
             started_ns=self._started_ns,
         )
         if first:
-            self._store.put(ObjectKind.SESSION, encode(record), self.session_id)
+            self._begin(encode(record))
         else:
             self._store.replace(ObjectKind.SESSION, encode(record), self.session_id)
+
+    def _begin(self, record: bytes) -> None:
+        try:
+            self._store.put(ObjectKind.SESSION, record, self.session_id)
+        except RepositoryError:
+            # If only the answer was lost a prune would wait for as long as this process lives.
+            with contextlib.suppress(RepositoryError):
+                self._store.remove(ObjectKind.SESSION, self.session_id)
+            raise

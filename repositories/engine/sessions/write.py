@@ -185,9 +185,9 @@ class WriteSession:
     def close(self) -> None:
         """End threads and lease. What was not committed is not visible. Safe to call twice."""
         if not self._closed:
-            self._closed = True
+            self._closed, failure = True, self._pipeline.failure
             self._pipeline.close()
-            self._lease.end()
+            self._lease.end(failure)
 
     def _store_chunk(self, kind: ChunkKind, chunk_id: bytes, data: bytes | bytearray | memoryview) -> bool:
         if self._pipeline.failure is not None:

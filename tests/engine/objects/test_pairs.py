@@ -2,11 +2,17 @@
 
 import pytest
 
-from repositories.engine.errors import IntegrityError, ObjectMissingError, StorageFullError
+from repositories.engine.errors import (
+    IntegrityError,
+    ObjectExistsError,
+    ObjectMissingError,
+    RepositoryError,
+    StorageFullError,
+)
 from repositories.engine.format.kinds import ObjectKind
 from repositories.engine.objects.pairs import delete_all, list_names, put_all, read_either
 from repositories.engine.objects.store import steadily
-from repositories.engine.storage.faults import Fault, FaultyStorage
+from repositories.engine.storage.faults import Breakage, Fault, FaultyStorage
 from repositories.engine.storage.memory import MemoryStorage
 
 NAME = f"index/{'ab' * 16}"
@@ -33,6 +39,40 @@ def test_a_failed_second_put_takes_the_first_back() -> None:
     with pytest.raises(StorageFullError):
         put_all(FaultyStorage(storage, Fault.FULL, 2), ObjectKind.INDEX, NAME, b"data")
     assert storage.objects == {}
+
+
+@pytest.mark.parametrize("fault", [Fault.FAIL, Fault.LOSE_ANSWER])
+def test_what_was_not_answered_is_not_taken_back(fault: Fault) -> None:
+    """It may be there, or come yet, and others may rely on it by then."""
+    storage = MemoryStorage()
+    faulty = FaultyStorage(storage, fault, 2)
+    with pytest.raises(RepositoryError):
+        put_all(faulty, ObjectKind.INDEX, NAME, b"data")
+    assert set(storage.objects) == ({NAME} if fault is Fault.FAIL else {NAME, "copies/" + NAME})
+
+
+def test_a_copy_that_a_prune_put_for_one_that_slept_is_its_own() -> None:
+    storage = MemoryStorage()
+    storage.objects["copies/" + NAME] = b"data"
+    put_all(storage, ObjectKind.INDEX, NAME, b"data")
+    assert storage.objects == {NAME: b"data", "copies/" + NAME: b"data"}
+    storage.objects.pop(NAME)
+    with pytest.raises(ObjectExistsError):
+        put_all(storage, ObjectKind.INDEX, NAME, b"other")
+    assert storage.objects == {"copies/" + NAME: b"data"}
+
+
+def test_what_was_cut_on_its_way_is_read_once_more() -> None:
+    storage = MemoryStorage()
+    storage.objects[NAME] = b"damaged, but for the first half"
+
+    def parse_whole(data: bytes) -> bytes:
+        if len(data) < 31:
+            raise IntegrityError("short")
+        return data
+
+    faulty = FaultyStorage(storage, breakage=Breakage(Fault.TEAR, 1))
+    assert read_either(faulty, ObjectKind.INDEX, NAME, parse_whole) == storage.objects[NAME]
 
 
 @pytest.mark.parametrize("broken", [NAME, "copies/" + NAME])

@@ -8,9 +8,12 @@ from repositories.engine.errors import RepositoryError
 from repositories.engine.format.collection import LeaseRecord, SessionPurpose
 from repositories.engine.format.kinds import ObjectKind
 from repositories.engine.format.records import decode
-from repositories.engine.repository import Repository
+from repositories.engine.repository import Repository, open_repository
 from repositories.engine.sessions import leases
-from tests.engine.contents import SMALL_PACKS, names
+from repositories.engine.storage.faults import Fault, FaultyStorage
+from repositories.engine.storage.memory import MemoryStorage
+from tests.engine.contents import SMALL_PACKS, names, write
+from tests.engine.repositories import PASSWORD, make_repository
 
 
 def test_the_lease_lives_as_long_as_the_session(repository: Repository) -> None:
@@ -52,3 +55,24 @@ def test_a_failed_beginning_leaves_no_lease(repository: Repository, monkeypatch:
     with pytest.raises(RepositoryError):
         repository.begin_write(SMALL_PACKS)
     assert names(repository, "sessions/") == []
+
+
+@pytest.mark.parametrize(("fault", "left"), [(Fault.FULL, 0), (Fault.LOSE_ANSWER, 1)])
+def test_the_lease_stays_where_a_write_may_come_yet(fault: Fault, left: int) -> None:
+    """It explains what comes late. A medium that said no has said what it did."""
+    storage = MemoryStorage()
+    make_repository(storage)
+    session = open_repository(FaultyStorage(storage, fault, 2), PASSWORD).begin_write(SMALL_PACKS)
+    with pytest.raises(RepositoryError):
+        session.commit(write(session, 1), lambda: None)
+    session.close()
+    assert sum(name.startswith("sessions/") for name in storage.objects) == left
+
+
+def test_a_lease_whose_answer_was_lost_holds_nobody_up() -> None:
+    """The process lives on, and its prunes would wait for it."""
+    storage = MemoryStorage()
+    make_repository(storage)
+    with pytest.raises(RepositoryError):
+        open_repository(FaultyStorage(storage, Fault.LOSE_ANSWER, 1), PASSWORD).begin_write(SMALL_PACKS)
+    assert not [name for name in storage.objects if name.startswith("sessions/")]
