@@ -53,7 +53,8 @@ def test_bad_footers_of_old_packs_cost_nothing(rotated: MemoryStorage, tmp_path:
 
 
 def test_a_bad_block_of_an_old_pack_is_healed_by_a_backup(rotated: MemoryStorage, tmp_path: Path) -> None:
-    victim = next(name for name in old_packs(rotated) if name in packs(rotated, 1))
+    # The largest has what the source still has; the smallest one of data what was changed since.
+    victim = max(set(old_packs(rotated)) & set(packs(rotated, 1)), key=lambda name: len(rotated.objects[name]))
     flip(rotated, victim)
     report = mend(rotated, read_data=True)
     assert report.exit_code == 13
