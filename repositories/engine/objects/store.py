@@ -20,12 +20,19 @@ from repositories.engine.codec.envelopes import (
     unseal_record,
 )
 from repositories.engine.codec.sealing import ObjectSeal, derive_seal
-from repositories.engine.errors import IntegrityError, ObjectMissingError, RetiredKeyError, UnsupportedFormatError
+from repositories.engine.errors import (
+    EngineError,
+    IntegrityError,
+    ObjectMissingError,
+    RetiredKeyError,
+    UnsupportedFormatError,
+)
 from repositories.engine.format.headers import ObjectHeader, parse_object_header
 from repositories.engine.format.kinds import ObjectKind, object_id_of, object_name
 from repositories.engine.ids import Randomness, new_object_id
 from repositories.engine.keys.keyring import Keyring
 from repositories.engine.objects.pairs import delete_all, list_names, put_all, read_either
+from repositories.engine.objects.side_by_side import side_by_side
 from repositories.engine.storage.base import Storage
 
 _T = TypeVar("_T")
@@ -142,19 +149,22 @@ class ObjectStore:
 
     def _read_listed(self, kind: ObjectKind, seen: dict[bytes, _T], parse: Callable[[bytes], _T]) -> WholeObjects[_T]:
         """Read what is listed now and not among `seen`, which gains what was read."""
-        found: dict[bytes, _T] = {}
-        damaged: list[bytes] = []
-        for object_id in self.ids(kind):
-            if object_id in seen:
-                found[object_id] = seen[object_id]
-                continue
+
+        def read(object_id: bytes) -> _T | EngineError:
             try:
-                found[object_id] = seen[object_id] = parse(self.read(kind, object_id))
-            except RetiredKeyError:
-                continue
-            except (IntegrityError, UnsupportedFormatError):
+                return parse(self.read(kind, object_id))
+            except (IntegrityError, UnsupportedFormatError) as error:
+                return error
+
+        ids = self.ids(kind)
+        new = [object_id for object_id in ids if object_id not in seen]
+        damaged: list[bytes] = []
+        for object_id, outcome in zip(new, side_by_side(read, new, self.storage.reads_at_once), strict=True):
+            if not isinstance(outcome, EngineError):
+                seen[object_id] = outcome
+            elif not isinstance(outcome, RetiredKeyError):
                 damaged.append(object_id)
-        return WholeObjects(found, tuple(damaged))
+        return WholeObjects({each: seen[each] for each in ids if each in seen}, tuple(damaged))
 
     def _require_accepted(self, kind: ObjectKind, object_id: bytes, data: bytes) -> None:
         """Refuse what an older epoch's key sealed after the rotation, unless the inventory names these bytes.

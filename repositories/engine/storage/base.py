@@ -6,7 +6,7 @@ hold. Errors are of the RepositoryError family only: a medium's fault is never m
 
 import abc
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from repositories.engine.errors import ConfigurationError
@@ -84,6 +84,11 @@ class Storage(abc.ABC):
     @abc.abstractmethod
     def list(self, prefix: str) -> Iterator[StoredObject]:
         """Yield all objects below a prefix that is empty or ends with a slash, in no order."""
+
+    def list_all(self, prefixes: Sequence[str]) -> Iterator[StoredObject]:
+        """Yield all objects below several prefixes, as `list` does; far away they are listed at once."""
+        for prefix in prefixes:
+            yield from self.list(prefix)
 
     @abc.abstractmethod
     def delete(self, name: str) -> None:

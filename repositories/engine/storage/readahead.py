@@ -98,6 +98,13 @@ class ReadAheadStorage(Storage):
         """List."""
         return self.inner.list(prefix)
 
+    def list_all(self, prefixes: Sequence[str]) -> Iterator[StoredObject]:
+        """List several prefixes at once."""
+        listings = [self._pool.submit(lambda prefix=each: [*self.inner.list(prefix)]) for each in prefixes[1:]]
+        yield from self.inner.list(prefixes[0])
+        for listing in listings:
+            yield from listing.result()
+
     def delete(self, name: str) -> None:
         """Remove an object."""
         self.inner.delete(name)

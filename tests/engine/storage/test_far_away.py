@@ -1,0 +1,97 @@
+"""A medium far away: packs are put side by side, restores read ahead, listings come in pages (4.7)."""
+
+import secrets
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from repositories.engine.repository import WriteOptions
+from repositories.engine.storage.locations import open_storage
+from repositories.engine.storage.memory import MemoryStorage
+from repositories.engine.storage.readahead import ReadAheadStorage
+from tests.engine.repositories import back_up_tree, make_repository, restore_latest
+from tests.engine.storage.servers import BUCKET, Server
+from tests.engine.trees import pattern
+
+AT_ONCE = 3
+
+
+class Far(MemoryStorage):
+    """Lets no pack in before `together` of them have come, and notes who reads what."""
+
+    def __init__(self, together: int) -> None:
+        super().__init__()
+        self.together = together
+        self.came = 0
+        self.gate = threading.Condition()
+        self.reads: list[tuple[str, int, int | None, str]] = []
+
+    @property
+    def puts_at_once(self) -> int:
+        return AT_ONCE
+
+    @property
+    def reads_at_once(self) -> int:
+        return AT_ONCE
+
+    def put_file(self, name: str, path: str) -> None:
+        with self.gate:
+            self.came += 1
+            self.gate.notify_all()
+            assert self.gate.wait_for(lambda: self.came >= self.together, timeout=60)
+        super().put_file(name, path)
+
+    def get(self, name: str, offset: int = 0, length: int | None = None) -> bytes:
+        if name.startswith("packs/"):
+            self.reads.append((name, offset, length, threading.current_thread().name))
+        return super().get(name, offset, length)
+
+
+def test_packs_are_put_side_by_side(tmp_path: Path) -> None:
+    """None of the packs gets in before three are under way: one after the other they would wait for ever."""
+    (tmp_path / "tree").mkdir()
+    for number in range(5):
+        (tmp_path / "tree" / f"file {number}").write_bytes(secrets.token_bytes(2_000_000))
+    far = Far(AT_ONCE)
+    repository = make_repository(far)
+    with repository.begin_write(WriteOptions(pack_target=2_500_000)) as session:
+        back_up_tree(repository, tmp_path / "tree", session=session)
+    assert far.came > AT_ONCE
+
+
+def test_a_restore_reads_ahead_and_neighbours_together(tmp_path: Path) -> None:
+    """4.7: ranged reads coalesced; small files and the chunks of a large one alike."""
+    (tmp_path / "tree").mkdir()
+    for number in range(30):
+        (tmp_path / "tree" / f"small {number}").write_bytes(pattern(400_000, seed=number))
+    (tmp_path / "tree" / "z large").write_bytes(pattern(24_000_000, seed=99))
+    far = Far(1)
+    repository = make_repository(ReadAheadStorage(far))
+    back_up_tree(repository, tmp_path / "tree")
+    far.reads.clear()
+    restore_latest(repository, tmp_path / "back")
+    for path in (tmp_path / "tree").iterdir():
+        assert (tmp_path / "back" / path.name).read_bytes() == path.read_bytes()
+    ahead = [each for each in far.reads if each[3].startswith("syncova-ahead")]
+    assert sum(length or 0 for *_, length, _ in ahead) > 30_000_000, "all content came ahead"
+    assert len(ahead) < 20, "36 MB in blocks of 1 to 2 MiB, up to 4 MiB a request"
+    assert len(far.reads) - len(ahead) < 6, "the rest is metadata"
+
+
+@pytest.mark.parametrize("kind", ["s3", "webdav", "sftp", "openssh"])
+def test_listings_of_several_pages(kind: str, server_of: Callable[[str], Server]) -> None:
+    """4.7: tests/long/far_listing.py lists 100,000."""
+    server, name = server_of(kind), secrets.token_hex(8)
+    served = server.directory / BUCKET / name if kind == "s3" else server.directory / name
+    expected = []
+    for number in range(2300):
+        path = served / "packs" / f"{number % 16:02x}" / f"{number:032x}"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"x")
+        expected.append(f"packs/{number % 16:02x}/{number:032x}")
+    storage = open_storage(server.location(name), server.credentials)
+    found = list(storage.list("packs/"))
+    assert [each.name for each in found] == sorted(expected)
+    assert {each.size for each in found} == {1}
