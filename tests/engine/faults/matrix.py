@@ -8,6 +8,7 @@ hand, and then a check of all data finds nothing. The operations are in acts.py.
 import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from unittest import mock
 
@@ -141,10 +142,10 @@ class Case:
         with standing_in(this_process()), pausing(lambda seconds: None):
             for oracle in self.oracles:
                 clock = oracle.clock = JumpingClock()
-                self._patiently(lambda oracle=oracle: oracle.back_up(self.stage.other, name="other"))
+                self._patiently(partial(oracle.back_up, self.stage.other, name="other"))
                 if self.stage.oldest in oracle.kept:
-                    self._patiently(lambda oracle=oracle: oracle.forget(self.stage.oldest))
-                self._patiently(lambda oracle=oracle, clock=clock: self._sweep(oracle, clock))
+                    self._patiently(partial(oracle.forget, self.stage.oldest))
+                self._patiently(partial(self._sweep, oracle, clock))
                 oracle.clock = SYSTEM_CLOCK
 
     def _sweep(self, oracle: Oracle, clock: Clock) -> None:

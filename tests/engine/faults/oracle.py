@@ -51,9 +51,9 @@ class Oracle:
         """Return the ids of the backups that are there."""
         return [backup.id for backup in list_backups(self.opened())]
 
-    def back_up(self, tree: Path, clock: Clock = _LATER, **changes: object) -> str:
+    def back_up(self, tree: Path, clock: Clock = _LATER, name: str = "tree") -> str:
         """Make a backup in this process, and remember what it must give back."""
-        made = back_up_tree(self.opened(), tree, clock=clock, **changes)
+        made = back_up_tree(self.opened(), tree, clock=clock, name=name)
         self.kept[made.backup_id] = facts(tree)
         return made.backup_id
 

@@ -22,13 +22,15 @@ from repositories.engine.prune.keeping import UNFINISHED_LIFE_NS
 from repositories.engine.repository import Repository
 from repositories.engine.retention.merging import SEVERAL
 from repositories.engine.sessions.fences import join_ids
-from repositories.engine.storage.faults import KilledError
+from repositories.engine.storage.faults import Breakage, Fault, FaultyStorage, KilledError
 from repositories.engine.storage.memory import MemoryStorage
 from tests.engine.fakes import StandingClock
+from tests.engine.faults.stage import medium_of
 from tests.engine.keychain.chains import keychain
 from tests.engine.prune.builders import back_up, checked, files, forget, reopened, require_backup, run
-from tests.engine.prune.test_faults import KINDS, BreakingStorage
 from tests.engine.repositories import PASSWORD, make_repository
+
+FAULTS = (Fault.KILL, Fault.FAIL, Fault.TEAR, Fault.LOSE_ANSWER)
 
 
 @pytest.fixture
@@ -254,17 +256,17 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Scene:
     return Scene(tmp_path_factory.mktemp("remains"))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_fault_while_remains_are_removed_changes_nothing_that_counts(scene: Scene, kind: str) -> None:
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_while_remains_are_removed_changes_nothing_that_counts(scene: Scene, fault: Fault) -> None:
     """At operations from the mark on; what is half done is done by the next prune (3.9)."""
-    whole = BreakingStorage(scene.storage.objects)
-    assert run(whole).finished
+    whole, counting = medium_of(scene.storage.objects), Breakage(Fault.KILL)
+    assert run(FaultyStorage(whole, breakage=counting)).finished
     assert len(ids(whole, ObjectKind.TOMBSTONE)) < SEVERAL
     assert len({object_id_of(name) for name in whole.objects if "inventories/" in name}) == 1
-    last = whole.operations
+    last = counting.operations
     step = 1 if os.environ.get("EVERY_OPERATION") else 23
-    for at in range(last // 2 + 5 * KINDS.index(kind), last + 1, step):
-        storage = BreakingStorage(scene.storage.objects, kind, at)
+    for at in range(last // 2 + 5 * FAULTS.index(fault), last + 1, step):
+        storage = medium_of(scene.storage.objects)
         with contextlib.suppress(EngineError, KilledError):
-            run(storage)
+            run(FaultyStorage(storage, breakage=Breakage(fault, at)))
         scene.require_whole(storage.objects)
