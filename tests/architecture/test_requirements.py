@@ -11,6 +11,13 @@ LOCK_LINE = re.compile(
     r"^(#.*|--only-binary :all:||    # via .*"
     r"|    --hash=sha256:[0-9a-f]{64}( \\)?|[a-z0-9.-]+==[^\s;]+( ; [^\\]+)? \\)$"
 )
+# Modules that only a location of their kind loads, and the extra that it needs.
+OF_EXTRAS = {
+    "repositories/engine/storage/opendal_errors.py": "s3",
+    "repositories/engine/storage/opendal_storage.py": "s3",
+    "repositories/engine/storage/sftp.py": "sftp",
+    "repositories/engine/storage/sftp_connection.py": "sftp",
+}
 OWN = {*APPS, "syncova_project", "tests", "bootstrap"}
 
 
@@ -38,6 +45,8 @@ def test_what_is_imported_is_declared() -> None:
     breaches = {}
     for module in product():
         allowed = base | embedded if module.path.startswith("syncova_project/embedded/") else base
+        if module.path in OF_EXTRAS:
+            allowed = allowed | declared(OF_EXTRAS[module.path])
         if missing := foreign_packages(module) - allowed:
             breaches[module.path] = missing
     assert breaches == {}
@@ -64,8 +73,17 @@ def test_layers_agree_on_every_version() -> None:
     assert pins[0] < pins[1] < pins[2]
 
 
+def test_extras_fit_into_every_layer() -> None:
+    """They are added to an environment of the base layer, and are part of the one that runs the tests."""
+    base, *extras, dev = [
+        set(re.findall(r"^(\S+==\S+)", (CLONE / "requirements" / f"{layer}.txt").read_text(), re.MULTILINE))
+        for layer in ("base", "s3", "sftp", "dev")
+    ]
+    assert all(base < extra < dev for extra in extras)
+
+
 def test_every_declared_package_is_locked() -> None:
-    for layer in ("base", "embedded", "s3", "dev"):
+    for layer in ("base", "embedded", "s3", "sftp", "dev"):
         lock = (CLONE / "requirements" / f"{layer}.txt").read_text()
         assert declared(layer) - set(re.findall(r"^([a-z0-9.-]+)==", lock, re.MULTILINE)) == set()
 

@@ -100,7 +100,11 @@ class ReadAheadStorage(Storage):
 
     def list_all(self, prefixes: Sequence[str]) -> Iterator[StoredObject]:
         """List several prefixes at once."""
-        listings = [self._pool.submit(lambda prefix=each: [*self.inner.list(prefix)]) for each in prefixes[1:]]
+
+        def whole(prefix: str) -> tuple[StoredObject, ...]:
+            return tuple(self.inner.list(prefix))
+
+        listings = [self._pool.submit(whole, each) for each in prefixes[1:]]
         yield from self.inner.list(prefixes[0])
         for listing in listings:
             yield from listing.result()
