@@ -24,6 +24,7 @@ HARMLESS = {
     ObjectKind.KEY_CHANGE: "an announcement without a whole intent makes nobody wait for more than minutes",
 }
 NOT_MISSED = {
+    ObjectKind.SLOT: "another key opens it: that there was one more, who has seen it knows (rollback), nothing else",
     ObjectKind.ANNOTATION: "that there was a tag or hold is told by nothing else",
     ObjectKind.TOMBSTONE: "its backups are back, which loses nothing",
     ObjectKind.CHECKPOINT: "what was read is read again",
@@ -78,7 +79,7 @@ def test_damage_is_found_and_never_restored(scene: Scene, tmp_path: Path) -> Non
     for damage in chosen:
         verdict = look(damage.apply(dict(objects)), tmp_path / "restored")
         told = f"{damage.kind.name} {damage.copies} {damage.harm}: DAMAGE_SEED={seed}"
-        _require_found(damage, verdict, told)
+        _require_found(damage, verdict, whole, told)
         _require_true(damage, verdict, whole, told)
 
 
@@ -100,8 +101,11 @@ def _chosen(every: list[Damage], tried: int) -> tuple[int, list[Damage]]:
     return seed, every if os.environ.get("EVERY_DAMAGE") else random.Random(seed).sample(every, tried)
 
 
-def _require_found(damage: Damage, verdict: Verdict, told: str) -> None:
+def _require_found(damage: Damage, verdict: Verdict, whole: Verdict, told: str) -> None:
     unseen = damage.copies == "all" and damage.harm == "removed" and damage.kind in NOT_MISSED
+    # One copy alone of a deleted manifest is what a prune leaves that dies between the two removals.
+    deleted = damage.kind is ObjectKind.MANIFEST and damage.name.rpartition("/")[2] not in whole.listed
+    unseen = unseen or (deleted and damage.harm == "removed")
     assert verdict.found or unseen or damage.kind in HARMLESS, f"not found: {told}"
 
 
