@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from repositories.engine.backup.options import Hooks
 from repositories.engine.display import show_count
-from repositories.engine.errors import OperationCancelledError, UnsupportedFormatError
+from repositories.engine.errors import EngineError, OperationCancelledError, UnsupportedFormatError
 from repositories.engine.format.collection import SessionPurpose
 from repositories.engine.format.kinds import ObjectKind
 from repositories.engine.objects.store import ObjectStore
@@ -99,6 +99,7 @@ def _prune(repository: Repository, request: PruneRequest, hooks: Hooks, watch: t
     lease = only_prune(
         others, lambda: Lease(store, SessionPurpose.PRUNE, hooks.clock.now_ns()), pulse, pulse.tell, sleep
     )
+    failure: BaseException | None = None
     try:
         planned = _Planned(store, request, (others, hooks, pulse))
         work = _Work(store, planned, (lease, others, hooks, pulse), until)
@@ -106,9 +107,12 @@ def _prune(repository: Repository, request: PruneRequest, hooks: Hooks, watch: t
         work.delete(sleep)
         work.clear_leases()
         return work.report
+    except EngineError as error:
+        failure = error
+        raise
     finally:
         pulse.report.reserve_used = storage.spent
-        lease.end()
+        lease.end(failure)
         put_back(storage.inner, store.randomness)
 
 

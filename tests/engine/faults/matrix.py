@@ -124,6 +124,10 @@ class Case:
         self.act.judge(self)
         for oracle in self.oracles:
             oracle.require_restorable()
+            # What was torn is told until a prune has removed it.
+            told = self.act.hinders_prunes or self.way.fault is Fault.TEAR
+            problems = [] if told else oracle.check().problems
+            assert problems == [], problems
 
     def _go_on(self) -> None:
         """Back up and prune, as if nothing had been."""
