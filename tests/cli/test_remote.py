@@ -50,12 +50,28 @@ def make_tree(tree: Path) -> None:
     (tree / "link").symlink_to("small")
 
 
-@pytest.mark.parametrize("kind", ["s3", "webdav", "sftp", "openssh"])
-def test_a_repository_lives_on_a_server(
+@pytest.mark.parametrize("kind", ["webdav", "sftp", "openssh"])
+def test_the_credentials_of_each_kind_open_it(
     kind: str, server_of: Callable[[str], Server], programs: Programs, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """4.6: create, back up, look, check, restore, forget, prune, all by the programs."""
+    """4.8: by files and variables, for what runs here and for the engine's child."""
     server = server_of(kind)
+    allow(server, monkeypatch, tmp_path)
+    place = server.location("credentials")
+    made = programs.repo("create", place)
+    assert made.code == 0, made.err
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "file").write_bytes(b"hello")
+    done = programs.agent("backup", "-r", place, "--path", tmp_path / "tree")
+    assert done.code == 0, done.err
+    assert len(programs.repo("list", place, "--json").json["backups"]) == 1
+
+
+def test_a_repository_lives_on_a_server(
+    server_of: Callable[[str], Server], programs: Programs, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """4.6: create, back up, look, check, restore, forget, prune, all by the programs."""
+    server = server_of("s3")
     allow(server, monkeypatch, tmp_path)
     place = server.location("programs")
     make_tree(tmp_path / "tree")
