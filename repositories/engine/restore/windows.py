@@ -44,13 +44,15 @@ class Windows:
 
         `at_once` = it has its name when this returns.
         """
-        if at_once or entry.size > _LARGE:
+        readers = self._readers if entry.size > _LARGE else None
+        # Far away a large file, too, waits for its window: the blocks of the next ones come meanwhile.
+        if at_once or (readers is not None and not self._source.far):
             self._writer.write(FileTask(directory, path, entry, around, readers=self._readers))
             return
         if self._directory < 0:
             self._directory = os.dup(directory)
             self._held.append(self._directory)
-        self._tasks.append(FileTask(self._directory, path, entry, around, first_place(self._source, entry)))
+        self._tasks.append(FileTask(self._directory, path, entry, around, first_place(self._source, entry), readers))
         self._bytes += entry.size
         self._announce(entry)
         if len(self._tasks) >= _FILES or self._bytes >= _BYTES:
@@ -71,7 +73,8 @@ class Windows:
 
     def _announce(self, entry: Entry) -> None:
         """Let a file's blocks be fetched from a medium far away while those before it are written."""
-        if not self._source.far:
+        # Larger ones announce what follows while they are written.
+        if not self._source.far or entry.size > _BYTES:
             return
         self._places += inline_places(self._source, entry)
         self._places_bytes += entry.size
