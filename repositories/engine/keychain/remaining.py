@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from repositories.engine.format.headers import parse_object_header
 from repositories.engine.index.catalogue import Catalogue, packs_of
 from repositories.engine.objects.store import ObjectStore
-from repositories.engine.sessions.views import read_newest_sweep
+from repositories.engine.sessions.views import accepted_by_newest_sweep
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,6 @@ def sealed_before(store: ObjectStore, catalogue: Catalogue) -> Remaining:
     epoch = store.keyring.current_epoch
     if len(store.keyring.record.epochs) == 1:
         return Remaining()
-    live = catalogue.live(read_newest_sweep(store).accepts_segment)
+    live = catalogue.live(accepted_by_newest_sweep(store))
     older = {pack.pack_id: pack.length for pack in packs_of(live) if parse_object_header(pack.header).epoch != epoch}
     return Remaining(len(older), sum(older.values()))

@@ -10,7 +10,7 @@ from repositories.engine.index.recovery import read_unnamed
 from repositories.engine.packs.reader import PackReader
 from repositories.engine.prune.compact import CompactIndex
 from repositories.engine.repository import Repository
-from repositories.engine.sessions.views import read_newest_sweep
+from repositories.engine.sessions.views import accepted_by_newest_sweep
 
 
 def places_of(repository: Repository) -> CompactIndex:
@@ -18,7 +18,7 @@ def places_of(repository: Repository) -> CompactIndex:
     index = CompactIndex()
     # A catalogue of its own, so that the records of a large repository are let go of once they are in the index.
     catalogue = Catalogue(repository.store)
-    live = catalogue.live(read_newest_sweep(repository.store).accepts_segment)
+    live = catalogue.live(accepted_by_newest_sweep(repository.store))
     for pack in packs_of(live):
         index.add(pack)
     # Each repository is made with a segment: without any, all of them are gone.
@@ -37,5 +37,5 @@ def places_of(repository: Repository) -> CompactIndex:
 
 def _named_now(repository: Repository) -> set[bytes]:
     """Return the packs that readable segments name by now: what was put meanwhile is not lost, only not counted."""
-    accepts = read_newest_sweep(repository.store).accepts_segment
+    accepts = accepted_by_newest_sweep(repository.store)
     return {pack.pack_id for pack in packs_of(Catalogue(repository.store).live(accepts))}

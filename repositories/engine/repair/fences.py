@@ -111,15 +111,6 @@ class Overruling:
         self._session_id = session_id
         self._hurt = hurt
         self._keys = KeyWatch(self._store, hooks.clock)
-        sweeps = whole_records(self._store, ObjectKind.SWEEP, SweepRecord).values()
-        nothing = SweepRecord(0, b"", 0, b"", b"", b"", b"")
-        self._base = max(sweeps, key=lambda each: each.number, default=nothing)
-        self._accepts = SweepView(
-            self._base.number,
-            split_ids(self._base.manifests),
-            split_ids(self._base.checkpoints),
-            split_ids(self._base.segments),
-        )
 
     def run(self, others: Others, aside: Aside, steps: Steps) -> None:
         """Mark, look, sweep if a sweep is lost, then move what is lost aside. Raises the storage's errors."""
@@ -148,13 +139,12 @@ class Overruling:
         Manifests and checkpoints are listed before the segments, as by a prune: what is committed in between has seen
         the mark. What is in doubt is named before the sweep is there, since by that it would be in doubt no more.
         """
-        accepts, catalogue = self._accepts, self._repository.catalogue
         manifests = whole_records(self._store, ObjectKind.MANIFEST, CopiedManifestRecord)
-        kept = {each for each, one in manifests.items() if accepts.accepts_manifest(each, one.fence)}
         checkpoints = whole_records(self._store, ObjectKind.CHECKPOINT, CheckpointRecord)
+        live, base = self._live()
+        accepts = base.accepts
+        kept = {each for each, one in manifests.items() if accepts.accepts_manifest(each, one.fence)}
         begun = {each for each, one in checkpoints.items() if accepts.accepts_checkpoint(each, one.fence)}
-        segments = catalogue.live(accepts.accepts_segment)
-        listed = {pack.pack_id for pack in packs_of(segments)}
         name_doubtful(self._store, self._clock, frozenset(kept) - accepts.manifests, steps)
         record = SweepRecord(
             number=number,
@@ -162,21 +152,33 @@ class Overruling:
             created_ns=self._clock.now_ns(),
             manifests=join_ids(frozenset(kept | set(lost_ids(self._store, ObjectKind.MANIFEST)))),
             checkpoints=join_ids(frozenset(begun)),
-            segments=join_ids(frozenset({*segments, *catalogue.damaged()})),
-            packs=join_ids((unlisted - listed) | split_ids(self._base.packs)),
+            segments=join_ids(frozenset({*live.segments, *self._repository.catalogue.damaged()})),
+            packs=join_ids((unlisted - live.packs) | base.packs),
         )
         self._put(ObjectKind.SWEEP, record)
+
+    def _live(self) -> tuple["_Live", "_Base"]:
+        """Return what counts by the newest readable sweep, and that sweep: it is read after the segments."""
+        store, read = self._store, list[_Base]()
+
+        def accepts(segment_id: bytes, fence: int) -> bool:
+            if not read:
+                read.append(_newest_readable(store))
+            return read[0].accepts.accepts_segment(segment_id, fence)
+
+        live = self._repository.catalogue.live(accepts)
+        packs = frozenset(pack.pack_id for pack in packs_of(live))
+        return _Live(frozenset(live), packs), read[0] if read else _newest_readable(store)
 
     def _unlisted(self, others: Others) -> frozenset[bytes]:
         """Return the packs in no segment: what a prune that died was deleting lies among them, if anywhere.
 
         A writer that lives may be about to list some, and where the index is hurt a backup may need them.
         """
-        catalogue = self._repository.catalogue
-        live = catalogue.live(self._accepts.accepts_segment)
-        if catalogue.lost() or others.living((SessionPurpose.WRITE,)):
+        live, _ = self._live()
+        if self._repository.catalogue.lost() or others.living((SessionPurpose.WRITE,)):
             return frozenset()
-        return frozenset(pack_sizes(self._store.storage)) - {pack.pack_id for pack in packs_of(live)}
+        return frozenset(pack_sizes(self._store.storage)) - live.packs
 
     def _above(self, others: Others) -> int:
         """Return a number that no mark, sweep or session has had, whatever the unreadable ones say.
@@ -194,6 +196,31 @@ class Overruling:
         known += [each.fence for each in self._repository.catalogue.live(lambda _, __: True).values()]
         ever = sum(_KINDS.search(each.original) is not None for each in list_aside(store.storage))
         return max(known) + STRIDE * (1 + ever + len(self._hurt.names))
+
+
+@dataclass(frozen=True, slots=True)
+class _Live:
+    """Segments that count, and the packs that they list."""
+
+    segments: frozenset[bytes]
+    packs: frozenset[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class _Base:
+    """What a sweep accepts, and the packs that it takes."""
+
+    accepts: SweepView
+    packs: frozenset[bytes]
+
+
+def _newest_readable(store: ObjectStore) -> _Base:
+    sweeps = whole_records(store, ObjectKind.SWEEP, SweepRecord).values()
+    if not sweeps:
+        return _Base(SweepView(), frozenset())
+    newest = max(sweeps, key=lambda each: each.number)
+    named = map(split_ids, (newest.manifests, newest.checkpoints, newest.segments))
+    return _Base(SweepView(newest.number, *named), split_ids(newest.packs))
 
 
 def _told(hurt: HurtFence) -> str:
