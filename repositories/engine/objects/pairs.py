@@ -4,7 +4,7 @@ Owns the second prefix. A put that is refused half-way takes back what it put: n
 """
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from repositories.engine.errors import (
@@ -31,12 +31,21 @@ from repositories.engine.storage.base import Storage
 _T = TypeVar("_T")
 
 
-def put_all(storage: Storage, kind: ObjectKind, name: str, data: bytes, *, overwrite: bool = False) -> None:
+def put_all(
+    storage: Storage,
+    kind: ObjectKind,
+    name: str,
+    data: bytes,
+    *,
+    overwrite: bool = False,
+    bury: Callable[[], object] | None = None,
+) -> None:
     """Put an object under all its names. Raises the storage's error, with nothing of the object left if possible.
 
     Where the medium did not answer nothing is taken back: it may be there, or come yet, and others may rely on it. The
     lease of whoever put it stays then and explains what is half there. A copy that is there already, put by a prune for
-    a process that it took for dead, is as good as one's own.
+    a process that it took for dead, is as good as one's own. Before a copy that somebody may have found is taken back
+    `bury` says so on the medium; where that has no room for it, once more when it is gone.
     """
     done: list[str] = []
     try:
@@ -44,10 +53,24 @@ def put_all(storage: Storage, kind: ObjectKind, name: str, data: bytes, *, overw
             _put(storage, each, data, overwrite=overwrite)
             done.append(each)
     except EngineError as error:
-        for each in done if not may_be_done(error) else ():
-            with contextlib.suppress(RepositoryError):
-                storage.delete(each)
+        if done and not may_be_done(error):
+            _take_back(storage, done, bury)
         raise
+
+
+def _take_back(storage: Storage, done: Sequence[str], bury: Callable[[], object] | None) -> None:
+    buried = bury is None or _is_done(bury)
+    for each in done:
+        _is_done(lambda name=each: storage.delete(name))  # type: ignore[misc]
+    if bury is not None and not buried:
+        _is_done(bury)
+
+
+def _is_done(change: Callable[[], object]) -> bool:
+    with contextlib.suppress(RepositoryError):
+        change()
+        return True
+    return False
 
 
 def _put(storage: Storage, name: str, data: bytes, *, overwrite: bool) -> None:

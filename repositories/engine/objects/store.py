@@ -77,11 +77,21 @@ class ObjectStore:
         """Return the seal of the object that `header` begins."""
         return derive_seal(self.keyring.epoch_key(header.epoch), header, self.repository_id)
 
-    def put(self, kind: ObjectKind, payload: bytes, object_id: bytes | None = None, group: str = "") -> bytes:
-        """Seal and put a record, twice for the kinds that are; return its id. Nothing stays visible on an error."""
+    def put(
+        self,
+        kind: ObjectKind,
+        payload: bytes,
+        object_id: bytes | None = None,
+        group: str = "",
+        bury: Callable[[], object] | None = None,
+    ) -> bytes:
+        """Seal and put a record, twice for the kinds that are; return its id. Nothing stays visible on an error.
+
+        `bury` as in put_all: it says that what was visible for a moment was taken back.
+        """
         object_id = object_id or self.new_id()
         data = seal_record(self.sealing_key(), self.header_for(kind, object_id), payload)
-        put_all(self.storage, kind, object_name(kind, object_id, group), data)
+        put_all(self.storage, kind, object_name(kind, object_id, group), data, bury=bury)
         return object_id
 
     def replace(self, kind: ObjectKind, payload: bytes, object_id: bytes) -> None:

@@ -32,7 +32,7 @@ from repositories.engine.sessions.leases import Lease
 from repositories.engine.sessions.options import WriteOptions
 from repositories.engine.sessions.presence import absent_packs
 from repositories.engine.sessions.references import References
-from repositories.engine.sessions.taking_back import take_back
+from repositories.engine.sessions.taking_back import put_manifest, take_back
 from repositories.engine.sessions.views import accepted_by_newest_sweep, read_damage, read_marks
 
 _COMMIT_TRIES = 3
@@ -172,7 +172,7 @@ class WriteSession:
             self._merge_segments()
             confirm()
             with self._pipeline.poisoning():
-                manifest_id = self._store.put(ObjectKind.MANIFEST, encode(self._manifest_of(root)))
+                manifest_id = put_manifest(self._store, encode(self._manifest_of(root)), self._clock.now_ns())
                 if self._is_settled():
                     return manifest_id.hex()
                 take_back(self._store, manifest_id, self._clock.now_ns())
