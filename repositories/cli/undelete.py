@@ -23,8 +23,8 @@ EXAMPLES = (
     "undelete -r /mnt/backups/home --all --source laptop:/home --json",
 )
 PRUNING = (
-    "a prune is under way, or was broken off, and may have decided about them before: when it has ended, list tells "
-    "whether they are there"
+    "a prune or the writer of a backup is under way, or was broken off, and may have decided about them before: when "
+    "it has ended, list tells whether they are there"
 )
 
 
@@ -71,7 +71,7 @@ def _print(terminal: Terminal, result: "UndeleteResult") -> None:
             f"backup {backup.short_id} is still deleted: somebody deleted it at the same time; run it again"
         )
     for backup in result.gone:
-        terminal.warning(f"backup {backup.short_id} is gone: a prune has taken it")
+        terminal.warning(f"backup {backup.short_id} is gone: a prune has taken it, or its writer")
     if result.uncertain:
         terminal.warning(PRUNING)
     terminal.note(f"{show_count(len(result.back), 'backup')} brought back")

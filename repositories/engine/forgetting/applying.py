@@ -29,7 +29,7 @@ class ForgetResult:
     """What was really deleted, what was spared, and how many others had deleted already.
 
     `tombstone_id` (hex) names the deletion; None: nothing was put. `lost`: unreadable manifests (hex) that go.
-    `uncertain`: a prune is under way that may have decided about the spared ones before.
+    `uncertain`: a prune is under way that may have decided about the spared ones before, or a writer of one is.
     """
 
     tombstone_id: str | None

@@ -77,7 +77,8 @@ class _Labels:
 class Held:
     """A hold that was placed.
 
-    `certain` is False when it may have come too late: a prune is under way that may have decided before.
+    `certain` is False when it may have come too late: a prune is under way that may have decided before, or the writer
+    of the backup has not ended, and may take it back to commit it again.
     `brought_back`: the backup had just been deleted, and the hold has undone that.
     """
 
@@ -89,7 +90,7 @@ def place_hold(repository: Repository, backup: Backup, reason: str, until_ns: in
     """Hold a backup: no deletion takes it until `until_ns`, or ever.
 
     It wins over a deletion at the same time, which is undone for this backup. Raises BackupNotFoundError when a prune
-    has taken the backup, ConfigurationError for an empty reason or a time that is past.
+    has taken the backup or its writer has taken it back, ConfigurationError for an empty reason or a time that is past.
     """
     require_text(reason, "the reason")
     if not reason:
@@ -124,7 +125,7 @@ def _make_sure(repository: Repository, backup: Backup) -> Held:
     returned = take_back(repository, [backup.manifest_id], "a hold came upon it")
     if backup.manifest_id in returned.gone:
         raise BackupNotFoundError(
-            f"backup {backup.short_id} is gone: it was deleted, and a prune has taken it",
+            f"backup {backup.short_id} is gone: it was deleted and a prune has taken it, or its writer took it back",
             hint="list shows the backups that are left",
         )
     return Held(not returned.uncertain, returned.undone)

@@ -16,9 +16,10 @@ from repositories.engine.repository import Repository
 
 @dataclass(frozen=True, slots=True)
 class UndeleteResult:
-    """What is back, what somebody has deleted again meanwhile, and what a prune took before it could be brought back.
+    """What is back, what somebody has deleted again meanwhile, and what was taken before it could be brought back.
 
-    `uncertain`: a prune is under way and may have decided before; list tells when it has ended.
+    `uncertain`: a prune is under way and may have decided before, or a writer has not ended and may take back what it
+    has put; list tells when these have ended.
     """
 
     back: tuple[Backup, ...]
