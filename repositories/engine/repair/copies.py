@@ -94,7 +94,7 @@ class CopyMender:
         return odd
 
     def _look(self, kind: ObjectKind, name: str) -> _Pair | None:
-        """Read both copies; None for an object that is gone, or that does not count since its key was retired."""
+        """Read both copies; None for an object that is gone, or that a retired key sealed and no rotation listed."""
         pair = _Pair(kind, name)
         missing = retired = 0
         for copy in names_of(kind, name):
@@ -104,13 +104,14 @@ class CopyMender:
                 pair.whole[copy] = data
             except RetiredKeyError:
                 retired += 1
-                pair.wrong[copy] = "it is sealed by a retired key and does not count"
+                pair.wrong[copy] = "it is sealed by a retired key: it was replaced"
             except ObjectMissingError:
                 missing += 1
                 pair.wrong[copy] = "it is missing"
             except (IntegrityError, UnsupportedFormatError) as error:
                 pair.wrong[copy] = f"it is damaged ({error.message})"
-        counts = pair.whole or not retired
+        listed = (kind, object_id_of(name)) in self._repository.store.inventory
+        counts = pair.whole or not retired or listed
         return pair if counts and missing < len(names_of(kind, name)) else None
 
     def _open(self, kind: ObjectKind, name: str, data: bytes) -> None:
