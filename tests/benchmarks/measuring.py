@@ -1,53 +1,138 @@
-"""Runs a command and tells what it took: wall time, processor time of it and its children, and memory at its peak."""
+"""Runs a command and tells what it took: wall time, processor time and memory, of it and of all its children.
 
+Owns one process at a time. Must not know what is measured.
+"""
+
+import contextlib
 import os
+import signal
 import subprocess
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+_LOOK_SECONDS = 0.02
+_PIECE = 1 << 20
+
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What one command took."""
+    """What one command took. `peak_bytes`: the peaks of all its processes added up, as if they had come together."""
 
-    seconds: float
-    processor_seconds: float
-    peak_mib: float
+    wall_seconds: float
+    cpu_seconds: float
+    peak_bytes: int
 
 
-def measure(command: Sequence[str], variables: Mapping[str, str]) -> Taken:
-    """Run a command that must succeed; subprocess.CalledProcessError holds what it said otherwise."""
+class CommandFailedError(Exception):
+    """A measured command did not succeed; its text is the exit code and the last line that the command said."""
+
+
+def measure(command: Sequence[str], variables: Mapping[str, str], directory: Path) -> Taken:
+    """Run a command in `directory` to its end. Raises CommandFailedError; ends it and its children when interrupted."""
     begun = time.monotonic()
     process = subprocess.Popen(
         command,
         env={**os.environ, **variables},
+        cwd=directory,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
+        start_new_session=True,
     )
     assert process.stdout is not None
-    said = process.stdout.read()
-    # wait4 tells this child's usage alone, with what its own children used.
-    _, status, usage = os.wait4(process.pid, 0)
+    try:
+        with process.stdout, _Peaks(process.pid) as peaks:
+            said = process.stdout.read()
+            # wait4 tells this child's usage alone, with what its own children used.
+            _, status, usage = os.wait4(process.pid, 0)
+    except BaseException:
+        _end(process)
+        raise
     process.returncode = os.waitstatus_to_exitcode(status)
-    process.stdout.close()
     if process.returncode:
-        raise subprocess.CalledProcessError(process.returncode, list(command), said)
-    return Taken(time.monotonic() - begun, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+        last = said.decode(errors="replace").strip().rpartition("\n")[2] or "it said nothing"
+        raise CommandFailedError(f"exit {process.returncode}: {last}")
+    peak = max(peaks.bytes, usage.ru_maxrss * 1024)
+    return Taken(time.monotonic() - begun, usage.ru_utime + usage.ru_stime, peak)
 
 
 def bytes_below(directory: Path) -> int:
     """Return the bytes of all files below a directory."""
-    return sum(path.lstat().st_size for path in directory.rglob("*") if path.is_file() and not path.is_symlink())
+    return files_below(directory)[1]
 
 
-def read_once(tree: Path) -> tuple[int, int]:
-    """Read a tree, so that every tool finds it in memory alike; return its number of files and bytes."""
+def files_below(directory: Path) -> tuple[int, int]:
+    """Return the number of regular files below a directory, and their bytes."""
     files = size = 0
-    for path in tree.rglob("*"):
-        if path.is_file() and not path.is_symlink():
-            files += 1
-            size += len(path.read_bytes())
+    for parent, _, names in os.walk(directory):
+        for name in names:
+            path = os.path.join(parent, name)
+            if os.path.isfile(path) and not os.path.islink(path):
+                files += 1
+                size += os.lstat(path).st_size
     return files, size
+
+
+def read_once(directory: Path) -> None:
+    """Read a tree, so that every tool finds it in memory alike.
+
+    In pieces: what this process holds at its peak would count as its children's, too.
+    """
+    for parent, _, names in os.walk(directory):
+        for name in names:
+            path = os.path.join(parent, name)
+            if os.path.isfile(path) and not os.path.islink(path):
+                with open(path, "rb", buffering=0) as file:
+                    while file.read(_PIECE):
+                        pass
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    with contextlib.suppress(ChildProcessError):
+        process.wait()
+
+
+class _Peaks:
+    """Looks at a process and its descendants, while it is entered, for the most memory that each of them had.
+
+    `bytes` is their sum; 0 where there is no /proc.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._peaks: dict[int, int] = {}
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+
+    @property
+    def bytes(self) -> int:
+        return sum(self._peaks.values())
+
+    def __enter__(self) -> "_Peaks":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _look(self) -> None:
+        while not self._ended.wait(_LOOK_SECONDS):
+            waiting = [self._pid]
+            while waiting:
+                pid = waiting.pop()
+                with contextlib.suppress(OSError):
+                    self._note(pid)
+                    for task in os.listdir(f"/proc/{pid}/task"):
+                        waiting += map(int, Path(f"/proc/{pid}/task/{task}/children").read_text().split())
+
+    def _note(self, pid: int) -> None:
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                self._peaks[pid] = max(self._peaks.get(pid, 0), int(line.split()[1]) * 1024)
+                return
