@@ -46,7 +46,7 @@ class Adopter:
             self._steps.do("manifest", name, told, lambda void=void: self._adopt(void))  # type: ignore[misc]
 
     def _adopt(self, void: VoidManifest) -> None:
-        with CopySession(self._repository, WriteOptions()) as session:
+        with CopySession(self._repository, WriteOptions(work="repair")) as session:
             # Its age is what it was: keep rules go by it.
             session.coming = void.copied, void.received_ns
             reader = _Noting(session)
@@ -63,7 +63,7 @@ class Adopter:
             try:
                 session.commit(void.root_bytes, lambda: None)
             except CommitRefusedError as error:
-                raise IntegrityError(error.message) from error
+                raise IntegrityError(error.message, hint=error.hint) from error
         self.adopted.append(void.root.backup_id)
 
 

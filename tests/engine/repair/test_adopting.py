@@ -5,11 +5,12 @@ from pathlib import Path
 import pytest
 
 from repositories.engine.errors import BackupNotFoundError
-from repositories.engine.format.collection import SweepRecord
+from repositories.engine.format.collection import MarkRecord, SweepRecord
 from repositories.engine.format.kinds import ObjectKind
 from repositories.engine.format.records import encode
 from repositories.engine.manifest.backups import list_backups
 from repositories.engine.repository import open_repository
+from repositories.engine.sessions.views import read_marks
 from repositories.engine.storage.memory import MemoryStorage
 from tests.engine.repair.hurting import (
     flip,
@@ -54,3 +55,27 @@ def test_a_void_manifest_that_lacks_anything_is_not_adopted(storage: MemoryStora
     report = mend(storage, adopt=("all",))
     assert (report.exit_code, report.adopted, report.undone) == (13, (), 1)
     assert len(list_backups(open_repository(storage, PASSWORD))) == 1
+
+
+class Marked(MemoryStorage):
+    """Gets the mark of another prune with every manifest that is put."""
+
+    def put(self, name: str, data: bytes | memoryview, *, overwrite: bool = False) -> None:
+        super().put(name, data, overwrite=overwrite)
+        if name.startswith("manifests/"):
+            store = open_repository(self, PASSWORD).store
+            number = read_marks(store).highest + 1
+            store.put(ObjectKind.MARK, encode(MarkRecord(number, bytes(16), 1, b"")))
+
+
+def test_an_adoption_that_prunes_pass_by_says_that_the_repair_is_to_be_run_again(small: MemoryStorage) -> None:
+    first, second = list_backups(open_repository(small, PASSWORD))
+    sweep_all_but(small, {first.manifest_id})
+    marked = Marked()
+    marked.objects = small.objects
+    report = mend(marked, adopt=("all",))
+    assert (report.exit_code, report.adopted, report.undone) == (13, (), 1)
+    (step,) = report.steps
+    assert "while this repair was being committed" in step.message
+    assert "run the backup again" not in step.message
+    assert mend(small, adopt=("all",)).adopted == (second.id,)
