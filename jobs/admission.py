@@ -24,6 +24,7 @@ from jobs.poison import POISON
 from jobs.revisions import read_revision
 from jobs.states import HeldCode, RunState
 from jobs.unanswered import note_rung
+from jobs.window_rows import plan_by_windows
 from repositories.models import Repository
 
 logger = logging.getLogger(__name__)
@@ -48,6 +49,8 @@ def admit_waiting(*, now: dt.datetime) -> Admitted:
     with transaction.atomic():
         if not _become_admitter():
             return Admitted(skipped=True)
+        # Whoever changes windows rewrites what waits for them, and would lock the same runs in another order.
+        plan_by_windows()
         candidates = waiting_candidates(now)
         if not candidates:
             return Admitted()

@@ -37,6 +37,7 @@ _COLUMNS: Final = (
     "root_run_id",
     "held_code",
     "held_subject",
+    "ignore_windows",
 )
 
 
@@ -72,6 +73,7 @@ class Candidate:
     held_code: str
     held_subject: str
     sources: tuple[SourceLimit, ...]
+    ignore_windows: bool = False
 
     @property
     def column(self) -> Column:
@@ -92,6 +94,7 @@ class Candidate:
             job_paused=self.job_paused,
             frozen=repository_id in occupancy.frozen,
             repository_ready=self.repository_ready,
+            window_until="" if self.ignore_windows else occupancy.window_until(self.kind, repository_id, self.job_id),
             serial_busy=self.serial_gate and occupancy.serial_busy(repository_id, self.root_run_id),
         )
 
@@ -144,4 +147,5 @@ def _candidate(row: Mapping[str, Any], sources: Sequence[SourceLimit]) -> Candid
         held_code=row["held_code"],
         held_subject=row["held_subject"],
         sources=tuple(sources),
+        ignore_windows=row["ignore_windows"],
     )

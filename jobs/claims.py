@@ -6,17 +6,19 @@ apart; the unique instant holds even if that failed. A row that cannot be planne
 
 import datetime as dt
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from django.db import connection, transaction
 
-from jobs import calendar, decisions, transitions
-from jobs.flags import flag_schedule
+from jobs import decisions, transitions
+from jobs.due import Step, step_of
+from jobs.flags import flag_schedule, flag_stuck
 from jobs.models import Run, Schedule, ScheduleDecision
 from jobs.poison import POISON
-from jobs.states import ACTIVE_STATES, DecisionOutcome, RunKind, ScheduleState, Trigger
+from jobs.states import ACTIVE_STATES, DecisionOutcome, HeldCode, RunKind, ScheduleState, Trigger
 from jobs.successors import NewRun
+from jobs.window_rows import current_rules, plan_by_windows
 
 BATCH: Final = 500
 
@@ -29,24 +31,17 @@ WHERE schedules.id = moved.id
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """What a claim did: runs queued, instants that another run already stands for, rows flagged."""
+    """What a claim did: runs queued, instants that another run already stands for, rows flagged, and schedules
+    whose instants became no run: they were missed for too long, or windows leave none free.
+    """
 
     queued: int = 0
     coalesced: int = 0
     flagged: int = 0
+    refused: int = 0
 
     def __add__(self, other: "Claimed") -> "Claimed":
-        return Claimed(self.queued + other.queued, self.coalesced + other.coalesced, self.flagged + other.flagged)
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What a due schedule comes to: the instants that are claimed, and where it stands after that."""
-
-    schedule: Schedule
-    plan: calendar.Plan
-    span: calendar.Span
-    next_at: dt.datetime | None
+        return Claimed(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(Claimed)))
 
 
 def claim_due(*, now: dt.datetime, most_batches: int = 200) -> Claimed:
@@ -62,7 +57,11 @@ def claim_due(*, now: dt.datetime, most_batches: int = 200) -> Claimed:
 
 def _claim_batch(now: dt.datetime) -> tuple[int, Claimed]:
     with transaction.atomic():
+        # First of all: whoever changes windows holds this lock when it locks schedules.
+        plan_by_windows()
         due = _lock_due(now)
+        if not due:
+            return 0, Claimed()
         steps, total = _plan_all(due, now)
         try:
             with transaction.atomic():
@@ -88,35 +87,34 @@ def _lock_due(now: dt.datetime) -> Sequence[Schedule]:
 
 
 def _plan_all(due: Sequence[Schedule], now: dt.datetime) -> tuple[list[Step], Claimed]:
-    steps, flagged = [], 0
+    steps, flagged, rules = [], 0, current_rules()
     for schedule in due:
         try:
-            steps.append(_step(schedule, now))
+            steps.append(step_of(schedule, rules, now))
         except POISON as error:
             flag_schedule(schedule, error, now=now)
             flagged += 1
     return steps, Claimed(flagged=flagged)
 
 
-def _step(schedule: Schedule, now: dt.datetime) -> Step:
-    plan = calendar.parse(schedule.definition, anchor=schedule.anchor)
-    planned = schedule.next_at or now
-    # Later than what was planned and than now: no instant twice, no drift, whatever clock or calendar did.
-    following = plan.next_after(max(planned, now))
-    return Step(schedule, plan, calendar.span(plan, planned, now), following.instant if following else None)
-
-
 def _write(steps: Sequence[Step], now: dt.datetime) -> Claimed:
     """Write the runs, the new instants and the decisions of all steps in a handful of statements."""
     if not steps:
         return Claimed()
-    runs = transitions.enqueue_all([_planned_run(step.schedule, step.span.newest) for step in steps], now=now)
+    started = [(step, step.starts_at) for step in steps if step.starts_at is not None]
+    runs = transitions.enqueue_all([_planned_run(step, starts_at) for step, starts_at in started], now=now)
     _move_schedules(steps)
     decided, total = [], Claimed()
-    for step, run in zip(steps, runs, strict=True):
-        decision = _missed(step, run, now) if run else _coalesced(step, now)
-        decided += [decision] if decision else []
-        total += Claimed(queued=1) if run else Claimed(coalesced=1 if decision else 0)
+    for (step, _), run in zip(started, runs, strict=True):
+        made = _ran(step, run, now) if run else _coalesced(step, now)
+        decided += made
+        total += Claimed(queued=1) if run else Claimed(coalesced=1 if made else 0)
+    for step in steps:
+        if step.refusal is not None:
+            decided.append(_refused(step, *step.refusal, now))
+            total += Claimed(refused=1)
+        if step.is_stuck:
+            flag_stuck(step.schedule, step.held, now=now)
     ScheduleDecision.objects.bulk_create(decided)
     return total
 
@@ -136,35 +134,49 @@ def _write_alone(step: Step, now: dt.datetime) -> Claimed:
         return Claimed(flagged=1)
 
 
-def _planned_run(schedule: Schedule, instant: dt.datetime) -> NewRun:
-    job = schedule.job
+def _planned_run(step: Step, starts_at: dt.datetime) -> NewRun:
+    schedule, job = step.schedule, step.schedule.job
     return NewRun(
         kind=RunKind.BACKUP,
         repository_id=job.repository_id,
         runner_id=job.runner_id,
         trigger=Trigger.SCHEDULE,
         requested_by="schedule",
-        scheduled_for=instant,
-        not_before=instant,
+        scheduled_for=step.span.newest,
+        not_before=starts_at,
         priority=job.priority,
         job_id=job.id,
         schedule_id=schedule.id,
+        held_code=HeldCode.WINDOW if step.held else "",
+        held_subject=step.held,
     )
 
 
-def _missed(step: Step, run: Run, now: dt.datetime) -> ScheduleDecision | None:
-    """Say which instants before the newest were skipped in its favour (A13)."""
+def _ran(step: Step, run: Run, now: dt.datetime) -> list[ScheduleDecision]:
+    """Say which instants before the newest were skipped in its favour (A13), and until when a window postpones it."""
+    decided = []
     earlier = decisions.without_newest(step.span, step.plan)
-    if earlier is None:
-        return None
-    return decisions.range_row(step.schedule, earlier, DecisionOutcome.SKIPPED, "missed", now=now, run_id=run.id)
+    if earlier is not None:
+        skipped = DecisionOutcome.SKIPPED
+        decided.append(decisions.range_row(step.schedule, earlier, skipped, "missed", now=now, run_id=run.id))
+    if step.held:
+        newest, told = decisions.newest_of(step.span), {"held": step.held}
+        outcome = DecisionOutcome.POSTPONED
+        decided.append(decisions.range_row(step.schedule, newest, outcome, "window", now=now, run_id=run.id, **told))
+    return decided
 
 
-def _coalesced(step: Step, now: dt.datetime) -> ScheduleDecision | None:
+def _refused(step: Step, outcome: DecisionOutcome, reason_code: str, now: dt.datetime) -> ScheduleDecision:
+    told: dict[str, Any] = {"within_seconds": step.schedule.missed_within_seconds, "held": step.held}
+    kept = {name: value for name, value in told.items() if value}
+    return decisions.range_row(step.schedule, step.span, outcome, reason_code, now=now, **kept)
+
+
+def _coalesced(step: Step, now: dt.datetime) -> list[ScheduleDecision]:
     """Say which active run stands for the instants; nothing to say where a run of this very instant exists."""
     schedule, span = step.schedule, step.span
     if Run.objects.filter(schedule=schedule, scheduled_for=span.newest, trigger=Trigger.SCHEDULE).exists():
-        return None
+        return []
     active = Run.objects.filter(job_id=schedule.job_id, state__in=ACTIVE_STATES).first()
     told: dict[str, Any] = {"run_id": active.id, "held_code": active.held_code} if active else {}
-    return decisions.range_row(schedule, span, DecisionOutcome.COALESCED, "job_active", now=now, **told)
+    return [decisions.range_row(schedule, span, DecisionOutcome.COALESCED, "job_active", now=now, **told)]

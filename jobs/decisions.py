@@ -69,3 +69,8 @@ def without_newest(span: calendar.Span, plan: calendar.Plan) -> calendar.Span | 
     last = before.instant if before is not None and before.instant > span.first else span.first
     count = span.count - 1 if last > span.first else 1
     return calendar.Span(span.first, last, count, span.count_is_minimum)
+
+
+def newest_of(span: calendar.Span) -> calendar.Span:
+    """Return the newest instant of a span alone."""
+    return calendar.Span(span.newest, span.newest, 1, count_is_minimum=False)

@@ -17,6 +17,18 @@ class RunNotFoundError(NotFoundError):
     code = "RUN_NOT_FOUND"
 
 
+class WindowNotFoundError(NotFoundError):
+    """No such window."""
+
+    code = "WINDOW_NOT_FOUND"
+
+
+def no_such_window(window_id: uuid.UUID) -> WindowNotFoundError:
+    """Return the error that names the window and how to find one."""
+    hint = "List them with: GET /api/v1/windows"
+    return WindowNotFoundError(f"There is no window {window_id}.", hint=hint, details={"window": str(window_id)})
+
+
 def no_such_job(job_id: uuid.UUID) -> JobNotFoundError:
     """Return the error that names the job and how to find one."""
     hint = "List them with: ./syncova ctl job list"
@@ -45,6 +57,12 @@ class JobNameTakenError(ConflictError):
     """Another job that is not deleted has this name, whatever its case."""
 
     code = "JOB_NAME_TAKEN"
+
+
+class WindowNameTakenError(ConflictError):
+    """Another window has this name, whatever its case."""
+
+    code = "WINDOW_NAME_TAKEN"
 
 
 class JobNeededError(ConflictError):

@@ -4,10 +4,13 @@ Owns the mark and its event. A flagged schedule is due never, until a change of 
 """
 
 import datetime as dt
+from typing import Final
 
 from jobs import calendar
 from jobs.models import Schedule, ScheduleEvent
 from jobs.states import ScheduleState
+
+NO_FREE_INSTANT: Final = "no_free_instant"
 
 
 def flag_schedule(schedule: Schedule, error: Exception, *, now: dt.datetime) -> None:
@@ -15,6 +18,15 @@ def flag_schedule(schedule: Schedule, error: Exception, *, now: dt.datetime) -> 
     told = {"error": type(error).__name__, "message": str(error)[:500].replace("\0", "")}
     Schedule.objects.filter(id=schedule.id).update(
         state=ScheduleState.FLAGGED, state_code="unplannable", state_parameters=told
+    )
+    ScheduleEvent.objects.create(schedule=schedule, at=now, code="flagged", parameters=told)
+
+
+def flag_stuck(schedule: Schedule, held: str, *, now: dt.datetime) -> None:
+    """Mark a schedule that windows leave no free instant: it is planned again when they change (B8)."""
+    told = {"held": held}
+    Schedule.objects.filter(id=schedule.id).update(
+        state=ScheduleState.FLAGGED, state_code=NO_FREE_INSTANT, state_parameters=told
     )
     ScheduleEvent.objects.create(schedule=schedule, at=now, code="flagged", parameters=told)
 

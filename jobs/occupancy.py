@@ -8,6 +8,7 @@ import datetime as dt
 import logging
 import uuid
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -15,9 +16,11 @@ from django.conf import settings
 from django.db import DatabaseError
 from django.db.models import Q, QuerySet, Sum
 
+from jobs import windows
 from jobs.gates import Gate, Slots, Use, counts
 from jobs.models import Run, TaskRun, WorkerProcess
 from jobs.states import RunKind, RunState, Trigger
+from jobs.window_rows import current_rules, subject_of
 from repositories.models import RepositoryFreeze
 
 # A worker's main process writes every 10 s; three missed ones and its slots are not counted on.
@@ -40,6 +43,10 @@ class Occupancy:
     # Roots of started chains whose retry or requeue waits, by repository: the serial gate is busy for all others.
     pending_chains: dict[uuid.UUID, set[uuid.UUID]] = field(default_factory=dict)
     reserved_sources: set[uuid.UUID] = field(default_factory=set)
+    # All windows, and the moment at which a run would start.
+    rules: Sequence[windows.Rule] = ()
+    now: dt.datetime | None = None
+    shut: dict[Sequence[windows.Rule], str] = field(default_factory=dict)
 
     def take(
         self, kind: RunKind, trigger: Trigger, repository_id: uuid.UUID, runner_id: uuid.UUID, *, slot: bool = True
@@ -64,6 +71,16 @@ class Occupancy:
         total = self.slots.get(runner_id, 0)
         return Slots(group, total, self.runners[runner_id], self.runners_by_others[runner_id])
 
+    def window_until(self, kind: RunKind, repository_id: uuid.UUID, job_id: uuid.UUID | None) -> str:
+        """Return what shuts a start of this kind now and until when, "" when no window does."""
+        if not self.rules or self.now is None:
+            return ""
+        rules = windows.applicable(self.rules, kind, repository=str(repository_id), job=str(job_id or ""))
+        # Hundreds of runs wait for the same windows: each set is looked through once a pass.
+        if rules not in self.shut:
+            self.shut[rules] = subject_of(windows.next_free(rules, self.now))
+        return self.shut[rules]
+
     def serial_busy(self, repository_id: uuid.UUID, root_run_id: uuid.UUID | None) -> bool:
         """Tell whether a serial repository has an unfinished run, or a started chain that goes before (G3).
 
@@ -78,6 +95,7 @@ class Occupancy:
 def count_occupancy(*, now: dt.datetime) -> Occupancy:
     """Read the figures of all gates."""
     occupancy = Occupancy(slots=_live_slots(now), frozen=_frozen(), pending_chains=_pending_chains())
+    occupancy.rules, occupancy.now = current_rules(), now
     active = Run.objects.filter(Q(state=RunState.RUNNING) | Q(state=RunState.QUEUED, admitted_at__isnull=False))
     rows = list(active.values_list("id", "kind", "trigger", "repository_id", "runner_id", "worker"))
     hosts = _live_hosts(now)

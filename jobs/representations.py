@@ -12,8 +12,9 @@ from jobs.listing import HeldSentences
 from jobs.models import Job, JobSource, Run, RunEvent, Schedule, TaskRun
 from jobs.run_log import LogLine
 from jobs.selectors import delay_seconds, phase, postponed_seconds, schedule_sentence, silent_since
-from jobs.sentences import is_postponed, is_unseen, reason_sentence
-from jobs.states import RunState
+from jobs.sentences import flag_sentence, is_postponed, is_unseen, reason_sentence
+from jobs.states import HeldCode, RunState
+from jobs.window_rows import read_subject
 from repositories.engine.display import path_fields
 from repositories.models import RepositoryFreeze
 from syncova_project.instants import instant
@@ -64,6 +65,7 @@ def run_json(run: Run, sentences: HeldSentences) -> dict[str, Any]:
         "trigger": run.trigger,
         "requested_by": run.requested_by,
         "accept_new_root": run.accept_new_root,
+        "ignore_windows": run.ignore_windows,
         "attempt": run.attempt,
         "priority": run.priority,
         "root_run": _id(run.root_run_id),
@@ -142,7 +144,9 @@ def _schedule_json(schedule: Schedule) -> dict[str, Any]:
         "description": schedule_sentence(schedule),
         "next_run_at": instant(schedule.next_at),
         "missed": schedule.missed,
+        "missed_within_seconds": schedule.missed_within_seconds,
         "state": schedule.state,
+        "state_reason": flag_sentence(schedule),
     }
 
 
@@ -177,6 +181,10 @@ def _times(run: Run) -> dict[str, Any]:
 
 
 def _held_json(run: Run, sentences: HeldSentences) -> dict[str, Any] | None:
+    if run.state == RunState.QUEUED and run.held_code == HeldCode.WINDOW:
+        _code, until, name = read_subject(run.held_subject)
+        told = {"code": run.held_code, "subject": name, "until": instant(until), "since": instant(run.held_since)}
+        return told | {"sentence": sentences.of(run)}
     if is_postponed(run, sentences.now) or is_unseen(run):
         postponed = is_postponed(run, sentences.now)
         return {

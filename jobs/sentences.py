@@ -12,8 +12,11 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from jobs.models import Run, ScheduleDecision, Source
-from jobs.states import HeldCode, RunState, Trigger
+from jobs.flags import NO_FREE_INSTANT
+from jobs.models import Run, Schedule, ScheduleDecision, Source
+from jobs.states import HeldCode, RunState, ScheduleState, Trigger
+from jobs.window_rows import read_subject
+from jobs.windows import BlockCode
 from repositories.models import RepositoryFreeze
 
 # The engine's kinds of problems that skip an object; a strict job's warnings skip too.
@@ -66,6 +69,8 @@ def is_postponed(run: Run, now: dt.datetime) -> bool:
 def postponed_sentence(run: Run) -> str:
     """Return until when a postponed run waits; a retry names its number and what went wrong before it."""
     told = {"at": run.not_before.astimezone(dt.UTC).strftime("%Y-%m-%d %H:%M:%S UTC"), "attempt": run.attempt}
+    if run.held_code == HeldCode.WINDOW:
+        return held_sentence(run)
     if run.trigger != Trigger.RETRY:
         return _("Waits for its time: %(at)s.") % told
     told["most"] = run.job.max_attempts if run.job else run.attempt
@@ -89,6 +94,26 @@ def reason_sentence(run: Run) -> str:
     return _("Completed.") if run.state == RunState.SUCCEEDED else ""
 
 
+def window_sentence(subject: str) -> str:
+    """Return which window holds a run and until when, from what jobs.window_rows made of it."""
+    code, until, name = read_subject(subject)
+    told = {"name": name, "at": until.astimezone(dt.UTC).strftime("%Y-%m-%d %H:%M:%S UTC") if until else ""}
+    if until is None:
+        return _("Waits: windows such as %(name)s leave no free instant within 31 days.") % told
+    if code == BlockCode.BLACKOUT:
+        return _("Waits until %(at)s: the blackout %(name)s holds it.") % told
+    return _("Waits until %(at)s: it may start only within windows such as %(name)s.") % told
+
+
+def flag_sentence(schedule: Schedule) -> str:
+    """Return why a flagged schedule plans nothing, "" for one that does."""
+    if schedule.state != ScheduleState.FLAGGED:
+        return ""
+    if schedule.state_code == NO_FREE_INSTANT:
+        return window_sentence(str(schedule.state_parameters.get("held", "")))
+    return _("Cannot be planned: %(message)s") % {"message": schedule.state_parameters.get("message", "")}
+
+
 def decision_sentence(decision: ScheduleDecision) -> str:
     """Return what became of the instants of a decision."""
     count = decision.count
@@ -102,8 +127,20 @@ def decision_sentence(decision: ScheduleDecision) -> str:
         "job_active": _("merged into the job's run that had not ended"),
         "job_paused": _("not run: the job was paused"),
         "job_deleted": _("not run: the job was deleted"),
+        "missed_never": _("skipped: nothing ran the scheduler then, and the schedule never runs late"),
+        "missed_too_long": _(
+            "expired: nothing ran the scheduler then, and it is longer ago than the schedule runs late"
+        ),
+        "window": _postponed(decision.parameters),
+        "no_free_instant": _("not run: windows leave no free instant within 31 days"),
     }
     return f"{many % {'n': count}} {reasons.get(decision.reason_code, decision.reason_code)}."
+
+
+def _postponed(parameters: Mapping[str, Any]) -> str:
+    _code, until, name = read_subject(str(parameters.get("held", "")))
+    told = {"name": name, "at": until.astimezone(dt.UTC).strftime("%Y-%m-%d %H:%M:%S UTC") if until else ""}
+    return _("postponed to %(at)s by the window %(name)s") % told
 
 
 def _skipped_sentence(told: Mapping[str, Any]) -> str:
@@ -176,7 +213,7 @@ def _of(text: Callable[[], str]) -> Callable[[Run], str]:
 
 _HELD: Final[Mapping[HeldCode, Callable[[Run], str]]] = {
     HeldCode.JOB_PAUSED: _of(lambda: _("Waits because its job is paused.")),
-    HeldCode.WINDOW: _of(lambda: _("Waits for a maintenance window until %(subject)s.")),
+    HeldCode.WINDOW: lambda run: window_sentence(run.held_subject),
     HeldCode.FROZEN: _frozen,
     HeldCode.BREAKER: _of(lambda: _("Waits because the repository %(subject)s keeps failing.")),
     HeldCode.REPOSITORY_NOT_READY: _of(lambda: _("Waits until the repository %(subject)s has been opened.")),

@@ -10,7 +10,9 @@ from typing import Any, ClassVar
 from rest_framework import serializers
 
 from jobs.services.new_job import MAX_EXCLUDE_CHARACTERS, MAX_EXCLUDES, MAX_NAME, MAX_SOURCES
-from jobs.states import Priority, RunKind, RunState, SourceType
+from jobs.states import Priority, RunKind, RunState, SourceType, WindowKind
+from jobs.windows.parsing import DAYS
+from jobs.windows.parsing import KINDS as WINDOW_KINDS
 from repositories.engine.display import show_path
 from syncova_project.errors import ValidationFailedError
 from syncova_project.paging import DEFAULT_LIMIT, MAX_LIMIT
@@ -106,6 +108,26 @@ class RunOrder(StrictSerializer):
     accept_new_root = serializers.BooleanField(
         default=False, help_text="Confirms what the sources hold now, where the last run refused it."
     )
+
+    ignore_windows = serializers.BooleanField(
+        default=False, help_text="Starts it whatever windows say; needs the right jobs.write, and is audited."
+    )
+
+
+class WindowBody(StrictSerializer):
+    """The body of POST and PUT: a name, at most one of both ids, and the window in one of its two shapes."""
+
+    name = serializers.CharField(max_length=MAX_NAME)
+    type = Choice(WindowKind.choices)
+    kinds = serializers.ListField(child=Choice([kind.value for kind in WINDOW_KINDS]), max_length=10, required=False)
+    repository_id = serializers.UUIDField(required=False, allow_null=True)
+    job_id = serializers.UUIDField(required=False, allow_null=True)
+    days = serializers.ListField(child=Choice(DAYS), max_length=7, required=False)
+    start = serializers.CharField(max_length=10, required=False)
+    length_seconds = serializers.IntegerField(min_value=1, max_value=7 * 24 * 3600, required=False)
+    time_zone = serializers.CharField(max_length=100, required=False)
+    starts_at = serializers.CharField(max_length=50, required=False)
+    ends_at = serializers.CharField(max_length=50, required=False)
 
 
 class PageFilter(StrictSerializer):

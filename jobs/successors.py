@@ -35,6 +35,15 @@ class NewRun:
     requeues: int = 0
     parameters: Mapping[str, Any] = field(default_factory=dict)
     accept_new_root: bool = False
+    ignore_windows: bool = False
+    # Why it waits from its first moment on: a window that is shut; told before a pass has looked at it.
+    held_code: str = ""
+    held_subject: str = ""
+
+    def told(self) -> dict[str, Any]:
+        """Return what its first event says."""
+        asked = {"accept_new_root": self.accept_new_root, "ignore_windows": self.ignore_windows}
+        return {"trigger": self.trigger} | {name: True for name, wanted in asked.items() if wanted}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +64,7 @@ class EndedRun:
     requested_by: str
     parameters: Mapping[str, Any]
     accept_new_root: bool = False
+    ignore_windows: bool = False
 
 
 def successor(
@@ -95,4 +105,5 @@ def _following(run: EndedRun, trigger: Trigger, not_before: dt.datetime, *, atte
         requeues=requeues,
         parameters=run.parameters,
         accept_new_root=run.accept_new_root,
+        ignore_windows=run.ignore_windows,
     )

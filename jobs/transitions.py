@@ -50,7 +50,7 @@ def enqueue_all(new_runs: Sequence[NewRun], *, now: dt.datetime) -> list[Run | N
 
     Asks for no pass: a claim queues hundreds and is followed by admission anyway.
     """
-    runs = [Run(id=new_id(now), state=RunState.QUEUED, created_at=now, **_columns(new)) for new in new_runs]
+    runs = [Run(id=new_id(now), state=RunState.QUEUED, created_at=now, **_columns(new, now)) for new in new_runs]
     with transaction.atomic():
         Run.objects.bulk_create(runs, ignore_conflicts=True)
         inserted = set(Run.objects.filter(id__in=[run.id for run in runs]).values_list("id", flat=True))
@@ -61,9 +61,9 @@ def enqueue_all(new_runs: Sequence[NewRun], *, now: dt.datetime) -> list[Run | N
                 code="queued",
                 to_state=RunState.QUEUED,
                 actor=run.requested_by,
-                parameters={"trigger": run.trigger} | ({"accept_new_root": True} if run.accept_new_root else {}),
+                parameters=new.told(),
             )
-            for run in runs
+            for run, new in zip(runs, new_runs, strict=True)
             if run.id in inserted
         )
     return [run if run.id in inserted else None for run in runs]
@@ -229,9 +229,9 @@ def _close(run: Run, job: Job | None, verdict: Verdict, *, now: dt.datetime, act
     return True
 
 
-def _columns(new: NewRun) -> dict[str, Any]:
+def _columns(new: NewRun, now: dt.datetime) -> dict[str, Any]:
     """Return a new run's columns; shallow, since a claim makes hundreds."""
-    return {name: getattr(new, name) for name in _NEW_RUN}
+    return {name: getattr(new, name) for name in _NEW_RUN} | {"held_since": now if new.held_code else None}
 
 
 def _told(run: Run, verdict: Verdict, now: dt.datetime, actor: str) -> dict[str, Any]:
@@ -277,6 +277,7 @@ def _ended(run: Run) -> EndedRun:
         requested_by=run.requested_by,
         parameters=run.parameters,
         accept_new_root=run.accept_new_root,
+        ignore_windows=run.ignore_windows,
     )
 
 

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from jobs import run_views, views
+from jobs import run_views, views, window_views
 
 urlpatterns = [
     path("jobs", views.JobsView.as_view(), name="jobs"),
@@ -11,6 +11,8 @@ urlpatterns = [
     path("jobs/<uuid:job_id>/resume", views.JobResumeView.as_view(), name="job-resume"),
     path("jobs/<uuid:job_id>/run", views.JobRunView.as_view(), name="job-run"),
     path("jobs/<uuid:job_id>/runs", views.JobRunsView.as_view(), name="job-runs"),
+    path("windows", window_views.WindowsView.as_view(), name="windows"),
+    path("windows/<uuid:window_id>", window_views.WindowView.as_view(), name="window"),
     path("runs", run_views.RunsView.as_view(), name="runs"),
     path("runs/<uuid:run_id>", run_views.RunView.as_view(), name="run"),
     path("runs/<uuid:run_id>/cancel", run_views.RunCancelView.as_view(), name="run-cancel"),

@@ -13,6 +13,7 @@ from jobs.run_views import runs_page
 from jobs.selectors import run_get
 from jobs.serializers import JobFilter, JobInput, RunFilter, RunOrder
 from jobs.services import NewJob, SourceInput, job_create, job_delete, job_pause, job_resume, run_request
+from syncova_project.access.permissions import need_scope
 from syncova_project.access.scopes import Scope
 from syncova_project.paging import PageRequest, read_page
 from syncova_project.rest import ApiView, Created, NoBody, actor_of, create_once
@@ -95,6 +96,8 @@ class JobRunView(ApiView):
     def post(self, request: Request, job_id: uuid.UUID) -> Response:
         """Return the queued run; 409 when the job is paused or active."""
         order = self.body(request)
+        if order["ignore_windows"]:
+            need_scope(request, Scope.JOBS_WRITE)
 
         def create() -> Created:
             run = run_request(job_id=job_id, actor=actor_of(request), now=database_now(), **order)

@@ -5,7 +5,7 @@ Owns the measuring: by wall clock between two runs of one zone, so that daily ke
 
 import datetime as dt
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from django.utils.translation import gettext
@@ -16,6 +16,7 @@ from jobs.calendar.plans import Occurrence, Plan
 from syncova_project.errors import ValidationFailedError
 
 RPO_DAYS: Final = 400
+GapOf = Callable[[Sequence[Plan], dt.datetime], dt.timedelta | None]
 
 
 def widest_gap(plans: Sequence[Plan], start: dt.datetime) -> dt.timedelta | None:
@@ -32,17 +33,25 @@ def widest_gap(plans: Sequence[Plan], start: dt.datetime) -> dt.timedelta | None
     return widest
 
 
-def refuse_broken_rpo(plans: Sequence[Plan], rpo_seconds: int, start: dt.datetime) -> None:
-    """Raise ValidationFailedError, saying both figures, when the plans together cannot keep the objective."""
+def refuse_broken_rpo(plans: Sequence[Plan], rpo_seconds: int, start: dt.datetime, gap_of: GapOf = widest_gap) -> None:
+    """Raise ValidationFailedError, saying both figures, when the plans together cannot keep the objective.
+
+    `gap_of` measures; whoever has windows passes a measure that knows them, and timedelta.max for no free instant.
+    """
     objective = dt.timedelta(seconds=rpo_seconds)
     # Together they are never worse than the best of them: most answers need no merging.
-    if len(plans) > 1 and any(_keeps(widest_gap([plan], start), objective) for plan in plans):
+    if len(plans) > 1 and any(_keeps(gap_of([plan], start), objective) for plan in plans):
         return
-    gap = widest_gap(plans, start)
+    gap = gap_of(plans, start)
     if _keeps(gap, objective):
         return
     if gap is None:
         sentence = gettext("The job has no schedule, so it cannot keep the recovery point objective of %(rpo)s.")
+    elif gap == dt.timedelta.max:
+        sentence = gettext(
+            "Windows leave the schedule no free instant within 31 days: "
+            "it cannot keep the recovery point objective of %(rpo)s."
+        )
     else:
         sentence = gettext(
             "The schedule leaves up to %(gap)s between two runs: "

@@ -42,6 +42,8 @@ class Run(models.Model):
     requested_by = models.TextField()
     # Whoever asked for it has confirmed what its sources hold now (2.6); what follows this run inherits that.
     accept_new_root = models.BooleanField(default=False, db_default=False)
+    # Whoever asked for it may start it inside a blackout (execution.md, section 2); what follows it may as well.
+    ignore_windows = models.BooleanField(default=False, db_default=False)
     root_run = models.ForeignKey("self", on_delete=models.PROTECT, null=True, blank=True, related_name="chain")
     origin_run = models.ForeignKey("self", on_delete=models.PROTECT, null=True, blank=True, related_name="successors")
     attempt = models.PositiveSmallIntegerField(default=1)

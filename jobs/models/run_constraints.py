@@ -107,6 +107,11 @@ _LIFE = (
         name="runs_new_root_is_accepted_by_hand",
         condition=Q(accept_new_root=False) | Q(kind=RunKind.BACKUP) & ~Q(trigger=Trigger.SCHEDULE),
     ),
+    # A plan is never above the windows that were made to hold it.
+    CheckConstraint(
+        name="runs_windows_are_ignored_by_hand",
+        condition=Q(ignore_windows=False) | ~Q(trigger=Trigger.SCHEDULE),
+    ),
 )
 
 _VERDICT = (

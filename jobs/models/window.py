@@ -1,11 +1,12 @@
 """Maintenance windows (B7, B8): one-off with two instants, or recurring with days, a start and a length.
 
-Owns the row; jobs.windows will evaluate it. A recurring window has no end, so nothing needs a rule for midnight.
+Owns the row; jobs.windows evaluates it. A recurring window has no end, so nothing needs a rule for midnight.
 """
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import F, Q
+from django.db.models.functions import Lower
 
 from jobs.models.job import Job
 from jobs.states import RunKind, WindowKind
@@ -53,11 +54,20 @@ class Window(models.Model):
         db_table = "windows"
         ordering = ["name", "id"]
         constraints = [
+            models.UniqueConstraint(Lower("name"), name="windows_name_is_unique"),
             models.CheckConstraint(name="windows_name_is_not_blank", condition=Q(name__regex=r"\S")),
             models.CheckConstraint(name="windows_kind_is_known", condition=Q(kind__in=WindowKind.values)),
             models.CheckConstraint(
                 name="windows_run_kinds_are_known",
                 condition=Q(kinds__contained_by=RunKind.values) & Q(kinds__len__gt=0),
+            ),
+            # Who needs data back has no time to wait.
+            models.CheckConstraint(
+                name="windows_never_hold_restores", condition=~Q(kinds__contains=[RunKind.RESTORE.value])
+            ),
+            models.CheckConstraint(
+                name="windows_start_on_whole_minutes",
+                condition=Q(start_time__isnull=True) | Q(start_time__second=0),
             ),
             models.CheckConstraint(name="windows_one_off_or_recurring", condition=ONE_OFF | RECURRING),
             models.CheckConstraint(

@@ -6,11 +6,13 @@ Callers pass `now` as the database told it (jobs.database_time) and the name of 
 from jobs.services.jobs import job_create, job_delete, job_pause, job_resume
 from jobs.services.new_job import NewJob, SourceInput
 from jobs.services.runs import operation_request, run_cancel, run_request
+from jobs.services.windows import WindowInput, window_change, window_create, window_delete
 from jobs.services.workers import WorkerInput, worker_drains, worker_gone, worker_seen
 
 __all__ = [
     "NewJob",
     "SourceInput",
+    "WindowInput",
     "WorkerInput",
     "job_create",
     "job_delete",
@@ -19,6 +21,9 @@ __all__ = [
     "operation_request",
     "run_cancel",
     "run_request",
+    "window_change",
+    "window_create",
+    "window_delete",
     "worker_drains",
     "worker_gone",
     "worker_seen",

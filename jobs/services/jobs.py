@@ -14,8 +14,9 @@ from jobs.doorbell import request_pass
 from jobs.errors import JobNameTakenError, JobNeededError, RepositoryNotReadyError, no_such_job
 from jobs.flags import plan_or_flag
 from jobs.models import Job, JobDependency, JobSource, Run, Schedule, ScheduleEvent
+from jobs.objectives import refuse_broken_rpo
 from jobs.revisions import write_revision
-from jobs.services.new_job import NewJob, check_policy, checked_name, checked_sources, parsed_schedules
+from jobs.services.new_job import NewJob, NewSchedule, check_policy, checked_name, checked_sources, parsed_schedules
 from jobs.services.runners import group_runner, source_rows
 from jobs.states import CancelOrigin, DecisionOutcome, RunState
 from repositories.identifiers import new_id
@@ -32,9 +33,7 @@ def job_create(new: NewJob, *, actor: str, now: dt.datetime) -> Job:
     """
     name = checked_name(new.name)
     check_policy(new)
-    plans = parsed_schedules(new.schedules, now=now)
-    if new.rpo_seconds is not None:
-        calendar.refuse_broken_rpo(plans, new.rpo_seconds, now)
+    schedules = parsed_schedules(new.schedules, now=now)
     with transaction.atomic():
         repository = _ready_repository(new.repository_id)
         runner = group_runner(repository.worker_group, now=now)
@@ -45,7 +44,9 @@ def job_create(new: NewJob, *, actor: str, now: dt.datetime) -> Job:
             JobSource(job=job, source=row, position=position, excludes=list(source.excludes))
             for position, (row, source) in enumerate(zip(rows, sources, strict=True))
         )
-        _insert_schedules(job, plans, actor, now)
+        if new.rpo_seconds is not None:
+            refuse_broken_rpo(job, [one.plan for one in schedules], now=now)
+        _insert_schedules(job, schedules, actor, now)
         write_revision(job, actor, now=now)
         _audit(job, "job.create", actor, now)
     return job
@@ -137,8 +138,9 @@ def _insert_job(new: NewJob, name: str, runner_id: uuid.UUID, now: dt.datetime) 
     return job
 
 
-def _insert_schedules(job: Job, plans: Sequence[calendar.Plan], actor: str, now: dt.datetime) -> None:
-    for plan in plans:
+def _insert_schedules(job: Job, schedules: Sequence[NewSchedule], actor: str, now: dt.datetime) -> None:
+    for one in schedules:
+        plan = one.plan
         following = plan.next_after(now)
         schedule = Schedule.objects.create(
             id=new_id(now),
@@ -148,6 +150,8 @@ def _insert_schedules(job: Job, plans: Sequence[calendar.Plan], actor: str, now:
             anchor=now,
             fingerprint=calendar.fingerprint(plan, anchor=now),
             next_at=following.instant if following else None,
+            missed=one.missed,
+            missed_within_seconds=one.missed_within_seconds,
             created_at=now,
         )
         ScheduleEvent.objects.create(schedule=schedule, at=now, code="created", actor=actor)

@@ -17,7 +17,7 @@ from jobs import calendar
 from jobs.errors import SourceNotAllowedError
 from jobs.models import Runner
 from jobs.source_paths import lies_in, normalise, refusal
-from jobs.states import Priority, SourceType
+from jobs.states import MissedPolicy, Priority, SourceType
 from repositories.engine.display import show_path
 from repositories.engine.source.malformed import MalformedRuleError
 from repositories.engine.source.patterns import parse
@@ -93,16 +93,38 @@ def checked_sources(sources: Sequence[SourceInput], runner: Runner, repository: 
     return checked
 
 
-def parsed_schedules(schedules: Sequence[Mapping[str, Any]], *, now: dt.datetime) -> list[calendar.Plan]:
-    """Return the plans of a job's schedules; errors name the field with its schedule."""
-    plans = []
+@dataclass(frozen=True, slots=True)
+class NewSchedule:
+    """A schedule to be made: its plan, and what becomes of instants that passed while nothing claimed (A13)."""
+
+    plan: calendar.Plan
+    missed: MissedPolicy
+    missed_within_seconds: int | None
+
+
+def parsed_schedules(schedules: Sequence[Mapping[str, Any]], *, now: dt.datetime) -> list[NewSchedule]:
+    """Return a job's schedules; errors name the field with its schedule."""
+    parsed = []
     for index, definition in enumerate(schedules):
         try:
-            plans.append(calendar.parse(definition, anchor=now))
+            parsed.append(_parsed_schedule(definition, now))
         except calendar.ScheduleInvalidError as error:
             sentence = str(error.details.get(error.field, error.message))
             raise _invalid(f"schedules.{index}.{error.field}", sentence) from error
-    return plans
+    return parsed
+
+
+def _parsed_schedule(definition: Mapping[str, Any], now: dt.datetime) -> NewSchedule:
+    rest = {name: value for name, value in definition.items() if name not in ("missed", "missed_within_seconds")}
+    plan = calendar.parse(rest, anchor=now)
+    missed, within = definition.get("missed", MissedPolicy.ONCE.value), definition.get("missed_within_seconds")
+    if missed not in MissedPolicy.values:
+        raise calendar.ScheduleInvalidError("missed", f"must be one of {', '.join(MissedPolicy.values)}.")
+    if (missed == MissedPolicy.ONCE_WITHIN) != (within is not None):
+        raise calendar.ScheduleInvalidError("missed_within_seconds", "belongs to once_within, and to nothing else.")
+    if within is not None and (isinstance(within, bool) or not isinstance(within, int) or not 0 < within < 2**31):
+        raise calendar.ScheduleInvalidError("missed_within_seconds", "must be a whole number greater than 0.")
+    return NewSchedule(plan, MissedPolicy(missed), within)
 
 
 def _checked_source(field: str, source: SourceInput, runner: Runner) -> SourceInput:

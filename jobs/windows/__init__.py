@@ -4,12 +4,15 @@ This is the front door: parse what the API takes, ask what shuts an instant and 
 """
 
 from jobs.windows.free import REACH, Answer, Block, BlockCode, block_at, next_free
+from jobs.windows.gaps import NEVER, widest_gap
 from jobs.windows.parsing import WindowInvalidError, definition_of, parse, parse_all
 from jobs.windows.rules import Level, Rule, applicable
 from jobs.windows.shapes import MAX_LENGTH, OneOff, Opening, Recurring, Shape
+from jobs.windows.stretches import Stretch, shut_stretches
 
 __all__ = [
     "MAX_LENGTH",
+    "NEVER",
     "REACH",
     "Answer",
     "Block",
@@ -20,6 +23,7 @@ __all__ = [
     "Recurring",
     "Rule",
     "Shape",
+    "Stretch",
     "WindowInvalidError",
     "applicable",
     "block_at",
@@ -27,4 +31,6 @@ __all__ = [
     "next_free",
     "parse",
     "parse_all",
+    "shut_stretches",
+    "widest_gap",
 ]

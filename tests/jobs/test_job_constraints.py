@@ -232,6 +232,8 @@ RECURRING: dict[str, Any] = {"days": [6], "start_time": dt.time(22), "length_sec
     ("constraint", "fields"),
     [
         ("windows_name_is_not_blank", ONE_OFF | {"name": ""}),
+        ("windows_never_hold_restores", ONE_OFF | {"kinds": ["backup", "restore"]}),
+        ("windows_start_on_whole_minutes", RECURRING | {"start_time": dt.time(8, 0, 1)}),
         ("windows_kind_is_known", ONE_OFF | {"kind": "maybe"}),
         ("windows_run_kinds_are_known", ONE_OFF | {"kinds": ["backup", "defragment"]}),
         ("windows_run_kinds_are_known", ONE_OFF | {"kinds": []}),
@@ -257,7 +259,14 @@ def test_a_window_has_one_level() -> None:
     with refused_by("windows_has_one_level"):
         make_window(**ONE_OFF, repository=make_repository(), job=make_job())
     assert make_window(**ONE_OFF).name == "night"
-    assert make_window(**RECURRING, job=make_job()).name == "night"
+    assert make_window(**RECURRING, job=make_job(), name="day").name == "day"
+
+
+def test_a_name_names_one_window() -> None:
+    """Whatever its case: an operator reads it as the reason why a run waits."""
+    make_window(**ONE_OFF)
+    with refused_by("windows_name_is_unique"):
+        make_window(**RECURRING, name="NIGHT")
 
 
 def make_window(**fields: Any) -> Window:

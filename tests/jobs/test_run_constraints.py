@@ -144,6 +144,14 @@ def test_a_schedule_accepts_no_new_root() -> None:
     assert make_run(schedule.job, trigger="retry", accept_new_root=True, **following).accept_new_root
 
 
+def test_no_schedule_is_above_the_windows() -> None:
+    """execution.md, section 2: only who asks by hand may ignore them, and what follows that run."""
+    schedule = make_schedule()
+    with refused_by("runs_windows_are_ignored_by_hand"):
+        make_run(schedule.job, trigger="schedule", schedule=schedule, ignore_windows=True)
+    assert make_run(schedule.job, ignore_windows=True).ignore_windows
+
+
 def test_a_fence_is_given_once() -> None:
     make_run(admitted=True, fence=7)
     with refused_by("runs_fence_is_unique"):

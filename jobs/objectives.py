@@ -1,0 +1,47 @@
+"""Recovery-point objectives of jobs against their schedules and windows (B10).
+
+Owns which windows count for which job. The measuring is jobs.windows', the refusal's words are jobs.calendar's.
+"""
+
+import datetime as dt
+from collections.abc import Sequence
+
+from jobs import calendar, windows
+from jobs.flags import plan_or_flag
+from jobs.models import Job, Schedule
+from jobs.states import RunKind, ScheduleState
+from jobs.window_rows import current_rules
+
+
+def refuse_broken_rpo(job: Job, plans: Sequence[calendar.Plan], *, now: dt.datetime) -> None:
+    """Raise ValidationFailedError, saying both figures, when the job's plans cannot keep its objective."""
+    if job.rpo_seconds is None:
+        return
+    rules = rules_of(job, current_rules())
+
+    def gap_of(some: Sequence[calendar.Plan], start: dt.datetime) -> dt.timedelta | None:
+        return windows.widest_gap(some, rules, start)
+
+    calendar.refuse_broken_rpo(plans, job.rpo_seconds, now, gap_of)
+
+
+def broken_by(rules: Sequence[windows.Rule], *, changed: windows.Rule, now: dt.datetime) -> list[str]:
+    """Return the names of the jobs whose objectives `rules` break, of those to which the changed window applies."""
+    broken = []
+    for job in Job.objects.filter(deleted_at__isnull=True, rpo_seconds__isnull=False).order_by("name"):
+        if not rules_of(job, [changed]):
+            continue
+        gap = windows.widest_gap(_plans(job, now), rules_of(job, rules), now)
+        if gap is None or gap.total_seconds() > (job.rpo_seconds or 0):
+            broken.append(job.name)
+    return broken
+
+
+def rules_of(job: Job, rules: Sequence[windows.Rule]) -> Sequence[windows.Rule]:
+    """Return the windows that hold a job's backups."""
+    return windows.applicable(rules, RunKind.BACKUP, repository=str(job.repository_id), job=str(job.id))
+
+
+def _plans(job: Job, now: dt.datetime) -> list[calendar.Plan]:
+    kept = Schedule.objects.filter(job=job, deleted_at__isnull=True, state=ScheduleState.ACTIVE)
+    return [plan for schedule in kept if (plan := plan_or_flag(schedule, now=now)) is not None]

@@ -1,0 +1,147 @@
+"""Making, changing and deleting windows: each recomputes what waits for them, in the same transaction (B9).
+
+Owns these three writes and their warnings. Claims wait for them and they for claims, so that no run is planned by
+windows that are gone; a run that waits otherwise meets the new ones at its admission.
+"""
+
+import datetime as dt
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import IntegrityError, transaction
+
+from jobs import windows
+from jobs.doorbell import request_pass
+from jobs.errors import WindowNameTakenError, no_such_window
+from jobs.models import Job, Window
+from jobs.objectives import broken_by
+from jobs.postponed import recompute_waiting, revive_stuck
+from jobs.services.new_job import checked_name
+from jobs.window_rows import change_windows, current_rules, rule_of
+from repositories.identifiers import new_id
+from repositories.models import Repository
+from syncova_project.access.services import audit_record
+from syncova_project.errors import ValidationFailedError
+
+
+@dataclass(frozen=True, slots=True)
+class WindowInput:
+    """A window as it is asked for: `definition` is the API's JSON without name and level; at most one id is given."""
+
+    name: str
+    definition: Mapping[str, Any]
+    repository_id: uuid.UUID | None = None
+    job_id: uuid.UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A window that was saved, and the names of the jobs whose objectives cannot be kept with it."""
+
+    window: Window
+    broken: Sequence[str] = ()
+
+
+def window_create(new: WindowInput, *, actor: str, now: dt.datetime) -> Saved:
+    """Make a window; objectives that it breaks are warnings (B10).
+
+    Raises ValidationFailedError naming fields, or WindowNameTakenError.
+    """
+    columns = _columns(new)
+    with transaction.atomic():
+        change_windows()
+        row = Window(id=new_id(now), created_at=now, **columns)
+        _save(row, insert=True)
+        broken = _apply(row, "window.create", actor, now)
+    return Saved(row, broken)
+
+
+def window_change(window_id: uuid.UUID, new: WindowInput, *, actor: str, now: dt.datetime) -> Saved:
+    """Replace all of a window but its id. Raises WindowNotFoundError and what `window_create` raises."""
+    columns = _columns(new)
+    with transaction.atomic():
+        change_windows()
+        row = _get(window_id)
+        for name, value in columns.items():
+            setattr(row, name, value)
+        _save(row, insert=False)
+        broken = _apply(row, "window.change", actor, now)
+    return Saved(row, broken)
+
+
+def window_delete(window_id: uuid.UUID, *, actor: str, now: dt.datetime) -> None:
+    """Delete a window; what it held may start at once. Raises WindowNotFoundError."""
+    with transaction.atomic():
+        change_windows()
+        row = _get(window_id)
+        Window.objects.filter(id=window_id).delete()
+        _apply(row, "window.delete", actor, now)
+
+
+def _get(window_id: uuid.UUID) -> Window:
+    row = Window.objects.select_for_update().filter(id=window_id).first()
+    if row is None:
+        raise no_such_window(window_id)
+    return row
+
+
+def _columns(new: WindowInput) -> dict[str, Any]:
+    rule = windows.parse(dict(new.definition))
+    _check_level(new)
+    whose = {"repository_id": new.repository_id, "job_id": new.job_id}
+    what = {"name": checked_name(new.name), "kind": rule.kind, "kinds": sorted(rule.kinds)}
+    return what | whose | _times(rule.shape)
+
+
+def _times(shape: windows.Shape) -> dict[str, Any]:
+    """Return all columns of both shapes: a change from one to the other leaves nothing behind."""
+    none: dict[str, Any] = {"starts_at": None, "ends_at": None, "days": None, "start_time": None}
+    none |= {"length_seconds": None, "time_zone": ""}
+    if isinstance(shape, windows.OneOff):
+        return none | {"starts_at": shape.starts_at, "ends_at": shape.ends_at}
+    return none | {
+        "days": sorted(shape.days),
+        "start_time": shape.start,
+        "length_seconds": int(shape.length.total_seconds()),
+        "time_zone": shape.zone_name,
+    }
+
+
+def _check_level(new: WindowInput) -> None:
+    if new.repository_id is not None and new.job_id is not None:
+        raise _invalid("job_id", "a window belongs to a repository or to a job, not to both.")
+    if new.repository_id is not None and not Repository.objects.filter(id=new.repository_id).exists():
+        raise _invalid("repository_id", "there is no such repository.")
+    if new.job_id is not None and not Job.objects.filter(id=new.job_id, deleted_at__isnull=True).exists():
+        raise _invalid("job_id", "there is no such job.")
+
+
+def _save(row: Window, *, insert: bool) -> None:
+    try:
+        with transaction.atomic():
+            row.save(force_insert=insert)
+    except IntegrityError as error:
+        known = Window.objects.filter(name__iexact=row.name).exclude(id=row.id).first()
+        if known is None:
+            raise
+        raise WindowNameTakenError(
+            f"There is already a window named {known.name!r}.", hint="Choose another name: capitals alone make none."
+        ) from error
+
+
+def _apply(row: Window, action: str, actor: str, now: dt.datetime) -> Sequence[str]:
+    """Let the new set of windows hold for what waits; return the jobs whose objectives it breaks."""
+    rules = current_rules()
+    revive_stuck(rules, now=now)
+    recompute_waiting(rules, now=now)
+    broken = broken_by(rules, changed=rule_of(row), now=now)
+    details = {"name": row.name, "kind": row.kind, "breaks_objectives_of": broken}
+    audit_record(actor=actor, action=action, subject_type="window", subject_id=row.id, now=now, details=details)
+    request_pass()
+    return broken
+
+
+def _invalid(field: str, sentence: str) -> ValidationFailedError:
+    return ValidationFailedError(f"{field}: {sentence}", details={field: sentence})

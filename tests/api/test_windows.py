@@ -1,0 +1,168 @@
+"""Windows over HTTP: made, listed, shown, replaced, deleted; and runs that wait for them or ignore them (B9, C3)."""
+
+import datetime as dt
+from typing import Any
+
+import pytest
+
+from jobs.claims import claim_due
+from jobs.database_time import database_now
+from jobs.models import Schedule, Window
+from tests.api.builders import job_body, make_job
+from tests.api.client import ApiClient
+from tests.repositories.builders import make_repository
+
+pytestmark = pytest.mark.django_db
+
+NIGHT = {
+    "name": "night",
+    "type": "allowed",
+    "days": ["mon", "fri"],
+    "start": "22:00",
+    "length_seconds": 28800,
+    "time_zone": "Europe/Berlin",
+}
+DAY = dt.timedelta(days=1)
+ALWAYS = {"name": "always", "type": "blackout", "start": "00:00", "length_seconds": 7 * 86400}
+ONCE = {"name": "move", "type": "blackout", "starts_at": "2026-01-01T00:00:00+01:00", "ends_at": "2099-01-01T00:00:00Z"}
+
+
+def test_a_window_is_made_shown_replaced_and_deleted() -> None:
+    """B9."""
+    client = ApiClient()
+    made = client.post("windows", NIGHT)
+    address = f"windows/{made.json['id']}"
+    assert (made.status, made.headers["Location"]) == (201, f"/api/v1/{address}")
+    assert made.json["warnings"] == []
+    shown = client.get(address).json
+    assert shown == {key: value for key, value in made.json.items() if key != "warnings"}
+    assert {key: shown[key] for key in NIGHT} == NIGHT
+    assert (shown["kinds"], shown["job_id"], shown["repository_id"]) == (["backup", "prune"], None, None)
+    replaced = client.request("PUT", address, ONCE | {"kinds": ["check"]})
+    assert (replaced.status, replaced.json["starts_at"], replaced.json["kinds"]) == (
+        200,
+        "2025-12-31T23:00:00+00:00",
+        ["check"],
+    )
+    assert client.delete(address).status == 204
+    client.get(address).refused(404, "WINDOW_NOT_FOUND")
+    client.delete(address).refused(404, "WINDOW_NOT_FOUND")
+
+
+def test_a_list_is_by_name_and_paged() -> None:
+    client = ApiClient()
+    for name in ("b", "C", "a"):
+        client.post("windows", NIGHT | {"name": name})
+    first = client.get("windows?limit=2").json
+    second = client.get(f"windows?limit=2&cursor={first['next_cursor']}").json
+    assert [one["name"] for one in first["windows"] + second["windows"]] == ["a", "b", "C"]
+    assert second["next_cursor"] is None
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        (NIGHT | {"end": "06:00"}, "end"),
+        (NIGHT | {"type": "maybe"}, "type"),
+        (NIGHT | {"kinds": ["restore"]}, "kinds"),
+        (NIGHT | {"start": "25:00"}, "start"),
+        (NIGHT | {"time_zone": "Mars"}, "time_zone"),
+        (ONCE | {"ends_at": "yesterday"}, "ends_at"),
+        (NIGHT | ONCE, "days"),
+        ({"name": "x"}, "type"),
+    ],
+)
+def test_a_bad_window_is_refused_by_its_field(body: dict[str, Any], field: str) -> None:
+    error = ApiClient().post("windows", body).refused(400, "VALIDATION_FAILED")
+    assert field in str(list(error["details"]))
+    assert not Window.objects.exists()
+
+
+def test_one_key_makes_one_window_and_a_name_names_one() -> None:
+    """E5."""
+    client, key = ApiClient(), {"Idempotency-Key": "k"}
+    first = client.post("windows", NIGHT, **key)
+    assert client.post("windows", NIGHT, **key).json == first.json
+    client.post("windows", NIGHT | {"name": "NIGHT"}).refused(409, "WINDOW_NAME_TAKEN")
+
+
+@pytest.mark.parametrize(
+    ("method", "right"), [("GET", "jobs.read"), ("PUT", "jobs.write"), ("DELETE", "jobs.write"), ("POST", "jobs.write")]
+)
+def test_each_asks_for_its_right(method: str, right: str) -> None:
+    """E1."""
+    window = ApiClient().post("windows", NIGHT).json["id"]
+    address = "windows" if method == "POST" else f"windows/{window}"
+    ApiClient("runs.read", "jobs.run").request(method, address, ONCE).refused(403, "PERMISSION_DENIED")
+    assert ApiClient(right).request(method, address, ONCE).status in (200, 201, 204)
+
+
+def test_a_postponed_run_says_until_when_and_why() -> None:
+    """5.7, C3: in the job, in the run, and in the schedule's own figures."""
+    client = ApiClient()
+    job = make_job()
+    client.post("windows", ONCE | {"ends_at": "2026-01-01T00:00:00Z", "job_id": str(job.id)})
+    until = database_now().replace(microsecond=0)
+    window = Window.objects.get()
+    Window.objects.filter(id=window.id).update(ends_at=until + DAY)
+    Schedule.objects.update(next_at=database_now())
+    claim_due(now=database_now())
+    run = client.get("runs").json["runs"][0]
+    expected = (until + DAY).isoformat().replace("+00:00", "Z")
+    assert (run["not_before"], run["held"]["code"], run["held"]["subject"], run["held"]["until"]) == (
+        expected,
+        "window",
+        "move",
+        expected,
+    )
+    assert run["held"]["sentence"].endswith("the blackout move holds it.")
+    assert run["postponed_seconds"] > 86000
+    assert client.get(f"jobs/{job.id}").json["active_run"]["held"]["until"] == expected
+
+
+def test_a_flagged_schedule_says_why() -> None:
+    """B8."""
+    client, job = ApiClient(), make_job()
+    client.post("windows", ALWAYS)
+    Schedule.objects.update(next_at=database_now())
+    claim_due(now=database_now())
+    schedule = client.get(f"jobs/{job.id}").json["schedules"][0]
+    assert schedule["state"] == "flagged"
+    assert schedule["state_reason"] == "Waits: windows such as always leave no free instant within 31 days."
+
+
+def test_ignoring_windows_is_a_right_of_its_own() -> None:
+    """execution.md, section 2: who may change windows may ignore them."""
+    job = make_job()
+    order = {"ignore_windows": True}
+    ApiClient("jobs.run").post(f"jobs/{job.id}/run", order).refused(403, "PERMISSION_DENIED")
+    assert ApiClient("jobs.run").post(f"jobs/{job.id}/run", {"ignore_windows": False}).status == 202
+    other = make_job()
+    assert ApiClient("jobs.run", "jobs.write").post(f"jobs/{other.id}/run", order).json["ignore_windows"] is True
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"missed": "perhaps"}, "schedules.0.missed"),
+        ({"missed": "once_within"}, "schedules.0.missed_within_seconds"),
+        ({"missed": "never", "missed_within_seconds": 60}, "schedules.0.missed_within_seconds"),
+        ({"missed": "once_within", "missed_within_seconds": 0}, "schedules.0.missed_within_seconds"),
+        ({"missed": "once_within", "missed_within_seconds": "6h"}, "schedules.0.missed_within_seconds"),
+        ({"missed": []}, "schedules.0.missed"),
+    ],
+)
+def test_a_bad_policy_of_missed_runs_is_refused(fields: dict[str, Any], field: str) -> None:
+    """5.9."""
+    body = job_body(make_repository())
+    body["schedule"] = body["schedule"] | fields
+    error = ApiClient().post("jobs", body).refused(400, "VALIDATION_FAILED")
+    assert list(error["details"]) == [field]
+
+
+def test_a_policy_of_missed_runs_is_kept_and_shown() -> None:
+    """A13."""
+    body = job_body(make_repository())
+    body["schedule"] = body["schedule"] | {"missed": "once_within", "missed_within_seconds": 3600}
+    schedule = ApiClient().post("jobs", body).json["schedules"][0]
+    assert (schedule["missed"], schedule["missed_within_seconds"]) == ("once_within", 3600)

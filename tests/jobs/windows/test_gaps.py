@@ -1,0 +1,78 @@
+"""Shut stretches, and the widest gap that windows leave between starts (B10)."""
+
+import datetime as dt
+from typing import Any
+
+import pytest
+
+from jobs import calendar, windows
+
+ANCHOR = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+DAILY = {"type": "daily", "time": "02:30", "time_zone": "Europe/Berlin"}
+HOURLY = {"type": "interval", "every_seconds": 3600}
+# From 01:00 to 06:00 in Berlin.
+NIGHT = {"type": "blackout", "start": "01:00", "length_seconds": 5 * 3600, "time_zone": "Europe/Berlin"}
+HOUR = dt.timedelta(hours=1)
+
+
+def gap(schedules: list[dict[str, Any]], *definitions: dict[str, Any]) -> dt.timedelta | None:
+    plans = [calendar.parse(one, anchor=ANCHOR) for one in schedules]
+    return windows.widest_gap(plans, [windows.parse(one) for one in definitions], ANCHOR)
+
+
+@pytest.mark.parametrize(
+    ("schedules", "definitions", "hours"),
+    [
+        ([DAILY], [], 24),
+        ([HOURLY], [NIGHT | {"time_zone": "UTC"}], 6),
+        # At 00:00 a run, at 06:00 the postponed ones: six hours, and no more where nothing falls into it.
+        ([DAILY | {"time": "12:00"}], [NIGHT], 24),
+        ([DAILY | {"time": "00:30"}, DAILY | {"time": "06:30"}], [NIGHT], 18),
+        # Two schedules that meet in one start.
+        ([DAILY, DAILY | {"time": "03:30"}, DAILY | {"time": "18:00"}], [NIGHT | {"time_zone": "UTC"}], 13),
+        # Only at weekends: from Sunday's last start to Saturday's first.
+        ([HOURLY], [{"type": "allowed", "days": ["sat"], "start": "00:00", "length_seconds": 48 * 3600}], 121),
+        ([{"type": "manual"}, HOURLY], [NIGHT | {"time_zone": "UTC"}], 6),
+    ],
+)
+def test_the_widest_gap(schedules: list[dict[str, Any]], definitions: list[dict[str, Any]], hours: int) -> None:
+    """B10: over all schedules of the job after its windows."""
+    assert gap(schedules, *definitions) == hours * HOUR
+
+
+def test_what_is_postponed_each_day_keeps_its_day() -> None:
+    """A length is elapsed time: after the night of 25 October, which ends at 05:00, the next start is 25 hours off."""
+    assert gap([DAILY], NIGHT) == 25 * HOUR
+    utc = NIGHT | {"time_zone": "UTC", "start": "00:00", "length_seconds": 2 * 3600}
+    assert gap([DAILY], utc) == 24 * HOUR
+
+
+def test_no_free_instant_is_no_gap_of_any_length() -> None:
+    assert gap([DAILY], {"type": "blackout", "start": "00:00", "length_seconds": 86400}) == windows.NEVER
+    assert gap([{"type": "manual"}], NIGHT) is None
+    assert gap([], NIGHT) is None
+
+
+def test_stretches_touch_overlap_and_end() -> None:
+    rules = [
+        windows.parse({"type": "blackout", "start": "08:00", "length_seconds": 7200}),
+        windows.parse({"type": "blackout", "start": "10:00", "length_seconds": 3600}),
+        windows.parse({"type": "allowed", "start": "06:00", "length_seconds": 14 * 3600}),
+    ]
+    found = list(windows.shut_stretches(rules, ANCHOR, ANCHOR + 2 * 24 * HOUR))
+    hours = [((one.start - ANCHOR) // HOUR, (one.end - ANCHOR) // HOUR) for one in found if one.end]
+    assert hours == [(0, 6), (8, 11), (20, 30), (32, 35), (44, 54)]
+    assert list(windows.shut_stretches([], ANCHOR, ANCHOR + 24 * HOUR)) == []
+    around_the_clock = [windows.parse({"type": "allowed", "start": "00:00", "length_seconds": 86400})]
+    assert list(windows.shut_stretches(around_the_clock, ANCHOR, ANCHOR + 400 * 24 * HOUR)) == []
+
+
+def test_stretches_are_what_single_questions_say() -> None:
+    """Each instant of a week: shut exactly when a stretch covers it."""
+    rules = [windows.parse(NIGHT), windows.parse({"type": "allowed", "start": "20:00", "length_seconds": 12 * 3600})]
+    start = dt.datetime(2026, 3, 26, tzinfo=dt.UTC)
+    stretches = list(windows.shut_stretches(rules, start, start + 7 * 24 * HOUR))
+    for minutes in range(0, 7 * 24 * 60, 10):
+        instant = start + dt.timedelta(minutes=minutes)
+        covered = any(one.start <= instant and (one.end is None or instant < one.end) for one in stretches)
+        assert covered == (windows.block_at(rules, instant) is not None)
