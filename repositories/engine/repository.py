@@ -111,7 +111,8 @@ class WriteSession(StoreWriteSession):
 class Repository:
     """An opened repository. Safe in several threads; sessions and readers made from it are independent.
 
-    `warn` gets lines for people that a reader or session has to tell; whoever opened the repository sets it.
+    `warn` gets lines for people that a reader or session has to tell; whoever opened the repository sets it, and
+    `fence_seen`, the highest number of a prune that was seen in it before.
     """
 
     def __init__(
@@ -124,6 +125,7 @@ class Repository:
         self.unknown_write_features = unknown_write_features
         self.warn: Callable[[str], None] = _unheard
         self.refuse_writing: EngineError | None = None
+        self.fence_seen = 0
         self.catalogue = Catalogue(store)
         self.pack_reader = PackReader(store)
         self._notes = NotesReader(store)

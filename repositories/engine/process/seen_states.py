@@ -114,6 +114,7 @@ def watch(access: RepositoryAccess, repository: Repository) -> SeenStates | Told
 
 def _compare(repository: Repository, remembered: HighWater, *, accept: bool, hint: str) -> tuple[HighWater | None, str]:
     """Return what the repository shows, None if that is not to be remembered; and why it is an earlier state."""
+    repository.fence_seen = max(remembered.fence, remembered.sweep)
     now = read_high_water(repository, remembered)
     reason = "" if accept else judge(repository, remembered, now)
     if not reason:

@@ -3,6 +3,8 @@
 Owns the numbers. A number is never used twice, so that no mark is ever taken back but by a sweep.
 """
 
+from collections.abc import Iterable
+
 from repositories.engine.clock import Clock
 from repositories.engine.errors import CommitRefusedError, PruneOvertakenError
 from repositories.engine.format.collection import MarkRecord, SweepRecord
@@ -11,6 +13,7 @@ from repositories.engine.format.records import encode
 from repositories.engine.objects.rotations import KeyWatch
 from repositories.engine.objects.store import ObjectStore
 from repositories.engine.prune.keeping import Kept
+from repositories.engine.prune.numbers import highest_told
 from repositories.engine.prune.report import Beat
 from repositories.engine.sessions.fences import join_ids
 from repositories.engine.sessions.views import read_mark_records, read_marks, read_sweep_records
@@ -27,9 +30,12 @@ class Fence:
         self._keys = KeyWatch(store, clock)
         self.number = 0
 
-    def mark(self, packs: frozenset[bytes]) -> int:
-        """Put the mark, durable and visible when this returns; return its number. Raises PruneOvertakenError."""
-        self.number = read_marks(self._store).highest + 1
+    def mark(self, packs: frozenset[bytes], told: Iterable[int] = ()) -> int:
+        """Put the mark, durable and visible when this returns; return its number. Raises PruneOvertakenError.
+
+        `told` are the fences and numbers that anything but marks and sweeps tells of: a mark may have been lost.
+        """
+        self.number = highest_told(self._store.storage, (read_marks(self._store).highest, *told)) + 1
         record = MarkRecord(self.number, self._session_id, self._clock.now_ns(), join_ids(packs))
         self._store.put(ObjectKind.MARK, encode(record))
         self.require_alone()

@@ -59,7 +59,10 @@ def list_backups(store: ObjectStore) -> Listed:
 
 
 class Keeper:
-    """Walks what is kept. One `keep` after the other sees what has changed in between."""
+    """Walks what is kept. One `keep` after the other sees what has changed in between.
+
+    `highest_fence` is that of all that was read, whether it counts or not.
+    """
 
     def __init__(self, store: ObjectStore, liveness: Liveness, now_ns: int) -> None:
         self._store = store
@@ -70,6 +73,7 @@ class Keeper:
         self._newest: dict[SourceKey, int] = {}
         self._useless: set[bytes] = set()
         self._long_void: set[bytes] = set()
+        self.highest_fence = 0
 
     def keep(self, listed: Listed, sweep: SweepView, deleted: frozenset[bytes], mark: int | None = None) -> Kept:
         """Walk what counts and is not `deleted`; return what stays and what goes.
@@ -105,6 +109,7 @@ class Keeper:
             return self._unreadable(manifest_id, deleted, error)
         self._note(root)
         self._fences[manifest_id] = record.fence
+        self.highest_fence = max(self.highest_fence, record.fence)
         if manifest_id in deleted:
             return "gone"
         if not sweep.accepts_manifest(manifest_id, record.fence):
@@ -136,6 +141,7 @@ class Keeper:
             return False
         try:
             record = decode(self._store.read(ObjectKind.CHECKPOINT, checkpoint_id), CheckpointRecord)
+            self.highest_fence = max(self.highest_fence, record.fence)
             root = decode_root(record.root)
         except (ObjectMissingError, RetiredKeyError):
             return False

@@ -104,7 +104,7 @@ def _prune(repository: Repository, request: PruneRequest, hooks: Hooks, watch: t
         planned = _Planned(store, request, (others, hooks, pulse))
         work = _Work(store, planned, (lease, others, hooks, pulse), until)
         work.repack(request, storage, sleep)
-        work.delete(sleep)
+        work.delete(sleep, repository.fence_seen)
         work.clear_leases()
         return work.report
     except EngineError as error:
@@ -209,12 +209,13 @@ class _Work:
         dead = frozenset(pack.pack_id for pack in uses if not pack.used and not pack.spared)
         self._dead = dead & planned.known
 
-    def delete(self, sleep: Sleep) -> None:
+    def delete(self, sleep: Sleep, fence_seen: int) -> None:
         """Mark what is dead, wait, look again, sweep, and remove what the sweep names."""
         if not self._is_needed():
             self.report.finished = True
             return
-        number = self._fence.mark(self._dead)
+        told = (fence_seen, self._planned.survey.highest_fence(), *(each.fence for each in self._others.sessions()))
+        number = self._fence.mark(self._dead, told)
         self._pulse.enter("waiting")
         self._let_listings_settle(sleep)
         left = self._others.wait_for(number, self._pulse, self._pulse.tell, self._until)

@@ -139,6 +139,10 @@ class Survey:
         """
         return self._swept & self._sizes.keys()
 
+    def highest_fence(self) -> int:
+        """Return the highest fence of the manifests, checkpoints and segments that were looked at."""
+        return max([self._keeper.highest_fence, *(each.fence for each in self._segments.values())])
+
     def is_there(self, pack_id: bytes) -> bool:
         """Tell whether the last look found a pack on the medium."""
         return pack_id in self._sizes

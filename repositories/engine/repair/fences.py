@@ -5,11 +5,9 @@ then what replaces them, then moving them aside. What it puts is what a prune pu
 which may have died on the way; it never names a pack that a writer who lives has listed.
 """
 
-import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
 
 from repositories.engine.backup.options import Hooks
 from repositories.engine.check.report import Beat
@@ -20,8 +18,9 @@ from repositories.engine.format.records import encode
 from repositories.engine.index.catalogue import packs_of
 from repositories.engine.objects.rotations import KeyWatch
 from repositories.engine.objects.store import ObjectStore
+from repositories.engine.prune.numbers import STRIDE, numbered_aside
 from repositories.engine.prune.others import Others, only_prune
-from repositories.engine.repair.aside import ASIDE, Aside, list_aside
+from repositories.engine.repair.aside import ASIDE, Aside
 from repositories.engine.repair.doubtful import name_doubtful
 from repositories.engine.repair.records import lost_ids, whole_records
 from repositories.engine.repair.report import Steps
@@ -31,9 +30,6 @@ from repositories.engine.sessions.leases import Lease
 from repositories.engine.sessions.presence import pack_sizes
 
 _SETTLE_SECONDS = 2.0
-STRIDE: Final = 1_000_000
-"""More prunes than any repository sees between two of its objects that tell a number."""
-_KINDS: Final = re.compile("^(copies/)?(marks|sweeps)/")
 _NOT_DONE = "nothing was repaired"
 
 
@@ -188,13 +184,13 @@ class Overruling:
         one's mark is among the lost and nothing else tells of it.
         """
         store = self._store
-        known = [0, *(each.fence for each in others.sessions())]
+        known = [self._repository.fence_seen, *(each.fence for each in others.sessions())]
         known += [each.number for each in whole_records(store, ObjectKind.MARK, MarkRecord).values()]
         known += [each.number for each in whole_records(store, ObjectKind.SWEEP, SweepRecord).values()]
         known += [each.fence for each in whole_records(store, ObjectKind.MANIFEST, CopiedManifestRecord).values()]
         known += [each.fence for each in whole_records(store, ObjectKind.CHECKPOINT, CheckpointRecord).values()]
         known += [each.fence for each in self._repository.catalogue.live(lambda _, __: True).values()]
-        ever = sum(_KINDS.search(each.original) is not None for each in list_aside(store.storage))
+        ever = len(numbered_aside(store.storage))
         return max(known) + STRIDE * (1 + ever + len(self._hurt.names))
 
 

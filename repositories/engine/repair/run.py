@@ -52,6 +52,7 @@ def _on(repository: Repository, storage: Storage) -> Repository:
     store = dataclasses.replace(repository.store, storage=storage)
     same = Repository(store, repository.config, repository.clock, repository.unknown_write_features)
     same.refuse_writing = repository.refuse_writing
+    same.fence_seen = repository.fence_seen
     return same
 
 

@@ -36,9 +36,15 @@ class Lease:
         self._thread = threading.Thread(target=self._renew_until_ended, name="syncova-lease", daemon=True)
         self._thread.start()
 
-    def hold_fence(self, fence: int) -> None:
-        """Remember the fence; the next renewal tells it."""
+    def hold_fence(self, fence: int, *, tell: bool = False) -> None:
+        """Remember the fence. The next renewal tells it, or with `tell` this call.
+
+        So it is told where nothing else may: of a mark that no sweep has followed yet, and that the medium may lose.
+        """
         self._fence = fence
+        if tell:
+            with contextlib.suppress(RepositoryError):
+                self.renew()
 
     def end(self, failure: BaseException | None = None) -> None:
         """Stop renewing and remove the lease. A medium that refuses is left alone: the lease expires by itself.

@@ -59,7 +59,7 @@ class WriteSession:
         try:
             self._marks = read_marks(store)
             self.fence = self._marks.highest
-            self._lease.hold_fence(self.fence)
+            self._lease.hold_fence(self.fence, tell=self._marks.waiting)
             self._live = catalogue.live(accepted_by_newest_sweep(store))
             self.absent_packs = absent_packs(store.storage, packs_of(self._live))
             self._index = build_index(self._live, self._marks.packs | self.absent_packs, read_damage(store))
@@ -266,7 +266,7 @@ class WriteSession:
                 hint=f"run the {self._work} again",
             )
         self.fence = self._marks.highest
-        self._lease.hold_fence(self.fence)
+        self._lease.hold_fence(self.fence, tell=self._marks.waiting)
         if self._own_packs:
             with self._pipeline.poisoning():
                 self._put_segment((), tuple(self._own_packs))

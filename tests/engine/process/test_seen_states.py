@@ -18,6 +18,7 @@ from repositories.engine.process.seen_states import SeenStates, ToldState
 from repositories.engine.repository import Repository, open_repository
 from repositories.engine.storage.memory import MemoryStorage
 from tests.engine.contents import commit
+from tests.engine.histories import mark
 from tests.engine.keychain.chains import keychain
 from tests.engine.repositories import PASSWORD, make_repository
 
@@ -178,3 +179,13 @@ def test_another_repository_in_its_place_is_no_earlier_state() -> None:
     told.look()
     assert (told.reason, other.refuse_writing) == ("", None)
     assert told.seen is not None
+
+
+def test_the_number_of_a_mark_that_is_lost_is_told_to_a_prune(storage: MemoryStorage, tmp_path: Path) -> None:
+    """Also where the loss was confirmed: the number is not to be used again."""
+    put = mark(open_repository(storage, PASSWORD).store, 4)
+    look(storage, tmp_path)
+    del storage.objects[f"marks/{put.hex()}"]
+    repository = open_repository(storage, PASSWORD)
+    SeenStates(str(tmp_path), repository).look(accept=True)
+    assert (repository.refuse_writing, repository.fence_seen) == (None, 4)
