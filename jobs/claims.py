@@ -106,16 +106,19 @@ def _write(steps: Sequence[Step], now: dt.datetime) -> Claimed:
     _move_schedules(steps)
     decided, total = [], Claimed()
     for (step, _), run in zip(started, runs, strict=True):
-        made = _ran(step, run, now) if run else _coalesced(step, now)
-        decided += made
-        total += Claimed(queued=1) if run else Claimed(coalesced=1 if made else 0)
+        if run:
+            decided += _ran(step, run, now)
+            total += Claimed(queued=1)
+        elif not _is_there(step):
+            decided += _coalesced(step, now)
+            total += Claimed(coalesced=1)
     for step in steps:
         if step.refusal is not None:
             decided.append(_refused(step, *step.refusal, now))
             total += Claimed(refused=1)
         if step.is_stuck:
             flag_stuck(step.schedule, step.held, now=now)
-    ScheduleDecision.objects.bulk_create(decided)
+    decisions.write_all(decided, now=now)
     return total
 
 
@@ -172,11 +175,17 @@ def _refused(step: Step, outcome: DecisionOutcome, reason_code: str, now: dt.dat
     return decisions.range_row(step.schedule, step.span, outcome, reason_code, now=now, **kept)
 
 
+def _is_there(step: Step) -> bool:
+    """Tell whether a run of this very instant exists: then there is nothing to say."""
+    same = Run.objects.filter(schedule=step.schedule, scheduled_for=step.span.newest, trigger=Trigger.SCHEDULE)
+    return same.exists()
+
+
 def _coalesced(step: Step, now: dt.datetime) -> list[ScheduleDecision]:
-    """Say which active run stands for the instants; nothing to say where a run of this very instant exists."""
+    """Say which active run stands for the instants; a run that stood for those before has its row go on."""
     schedule, span = step.schedule, step.span
-    if Run.objects.filter(schedule=schedule, scheduled_for=span.newest, trigger=Trigger.SCHEDULE).exists():
-        return []
     active = Run.objects.filter(job_id=schedule.job_id, state__in=ACTIVE_STATES).first()
+    if active is not None and decisions.continue_last(schedule, span, active.id):
+        return []
     told: dict[str, Any] = {"run_id": active.id, "held_code": active.held_code} if active else {}
     return [decisions.range_row(schedule, span, DecisionOutcome.COALESCED, "job_active", now=now, **told)]

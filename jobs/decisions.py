@@ -5,11 +5,28 @@ Owns the writing. A range is counted by arithmetic or bounded stepping, never on
 
 import datetime as dt
 import uuid
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final
+
+from django.db import connection
 
 from jobs import calendar
 from jobs.models import Schedule, ScheduleDecision
 from jobs.states import DecisionOutcome
+
+KEPT_ROWS: Final = 1000
+KEPT_FOR: Final = dt.timedelta(days=400)
+_FORGET: Final = """
+DELETE FROM schedule_decisions USING unnest(%s::uuid[]) AS of (schedule_id)
+CROSS JOIN LATERAL (
+    SELECT coalesce(max(id), 0) AS last FROM (
+        SELECT id FROM schedule_decisions
+        WHERE schedule_decisions.schedule_id = of.schedule_id ORDER BY id DESC OFFSET %s LIMIT 1
+    ) AS beyond
+) AS surplus
+WHERE schedule_decisions.schedule_id = of.schedule_id
+  AND (schedule_decisions.id <= surplus.last OR schedule_decisions.created_at < %s)
+"""
 
 
 def decide_range(
@@ -50,6 +67,30 @@ def range_row(
         run_id=run_id,
         created_at=now,
     )
+
+
+def continue_last(schedule: Schedule, span: calendar.Span, run_id: uuid.UUID) -> bool:
+    """Let the schedule's last decision go on over `span`, if it merged into the same run; False: it did not.
+
+    A minute's schedule beside a run of twelve hours is one row, not 720.
+    """
+    last = ScheduleDecision.objects.filter(schedule=schedule).order_by("-id").first()
+    if last is None or (last.outcome, last.run_id) != (DecisionOutcome.COALESCED, run_id):
+        return False
+    last.last_at, last.count = span.newest, last.count + span.count
+    last.count_is_minimum = last.count_is_minimum or span.count_is_minimum
+    last.save(update_fields=["last_at", "count", "count_is_minimum"])
+    return True
+
+
+def write_all(rows: Sequence[ScheduleDecision], *, now: dt.datetime) -> None:
+    """Write many rows, and forget those of their schedules that are too old or too many."""
+    if not rows:
+        return
+    ScheduleDecision.objects.bulk_create(rows)
+    schedule_ids = list({row.schedule_id for row in rows})
+    with connection.cursor() as cursor:
+        cursor.execute(_FORGET, [schedule_ids, KEPT_ROWS, now - KEPT_FOR])
 
 
 def decide_due(

@@ -187,8 +187,12 @@ def _plan_anew(schedule: Schedule, now: dt.datetime) -> None:
 
 def _end_schedule(schedule: Schedule, now: dt.datetime) -> None:
     plan = plan_or_flag(schedule, now=now)
-    if plan is not None:
-        decisions.decide_due(schedule, plan, DecisionOutcome.SKIPPED, "job_deleted", now=now)
+    if plan is None:
+        return
+    # What passed during a pause was kept from running by the pause.
+    is_paused = schedule.job.paused_at is not None
+    outcome, reason = (DecisionOutcome.PAUSED, "job_paused") if is_paused else (DecisionOutcome.SKIPPED, "job_deleted")
+    decisions.decide_due(schedule, plan, outcome, reason, now=now)
 
 
 def _refuse_needed(job: Job) -> None:

@@ -64,8 +64,8 @@ def test_instants_that_pass_meanwhile_merge_into_the_postponed_run() -> None:
     for hours in range(4):
         claim_due(now=NOW + hours * HOUR)
     assert Run.objects.count() == 1
-    told = list(ScheduleDecision.objects.order_by("id").values_list("outcome", "first_at"))
-    assert told == [("postponed", NOW), *(("coalesced", NOW + hours * HOUR) for hours in (1, 2, 3))]
+    told = list(ScheduleDecision.objects.order_by("id").values_list("outcome", "first_at", "last_at", "count"))
+    assert told == [("postponed", NOW, NOW, 1), ("coalesced", NOW + HOUR, NOW + 3 * HOUR, 3)]
 
 
 def test_missed_instants_and_a_window_are_two_decisions_of_one_run() -> None:
