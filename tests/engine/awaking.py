@@ -35,10 +35,10 @@ class Awaking(MemoryStorage):
         return super().list(prefix)
 
 
-def prepare_sweep(storage: Awaking, store: ObjectStore, number: int, void: bytes) -> None:
-    """Prepare a sweep that accepts all manifests and all segments but one."""
+def prepare_sweep(storage: Awaking, store: ObjectStore, number: int, void: bytes, packs: bytes = b"") -> None:
+    """Prepare a sweep that accepts all manifests and all segments but one, and takes `packs`."""
     manifests, segments = frozenset(store.ids(ObjectKind.MANIFEST)), frozenset(store.ids(ObjectKind.INDEX)) - {void}
-    record = SweepRecord(number, store.new_id(), 1, join_ids(manifests), b"", join_ids(segments), b"")
+    record = SweepRecord(number, store.new_id(), 1, join_ids(manifests), b"", join_ids(segments), packs)
     name = object_name(ObjectKind.SWEEP, store.put(ObjectKind.SWEEP, encode(record)))
     storage.sweep = {each: storage.objects.pop(each) for each in (name, COPIES + name)}
 
