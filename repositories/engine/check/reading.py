@@ -45,21 +45,25 @@ class PackLook:
 
 @dataclass(frozen=True, slots=True)
 class PackCheck:
-    """Looks at the packs of one check. `ledger` and `memory`: what earlier ones have found, and what this one finds."""
+    """Looks at the packs of one check. `ledger` and `memory`: what earlier ones have found, and what this one finds.
+
+    Those before number `first` are passed over: they were looked at before.
+    """
 
     repository: Repository
     places: Places
     request: CheckRequest
     ledger: Ledger
     memory: Memory
+    first: int = 0
 
-    def look(self, pulse: Pulse) -> PackLook:
+    def look(self, pulse: Pulse, found: PackLook | None = None) -> PackLook:
         """Compare sizes, read what is to be read, add what is known. What was read is recorded when this returns.
 
-        Raises what reading raises, with all results so far recorded.
+        What is learned is added to `found`. Raises what reading raises, with all results so far recorded.
         """
-        found = PackLook()
-        odd = check_sizes(self.repository, self.places)
+        found = PackLook() if found is None else found
+        odd = check_sizes(self.repository, self.places, self.first)
         try:
             for result in read_packs(self.repository, self._chosen(odd, pulse), pulse):
                 found.take(result)
@@ -80,7 +84,7 @@ class PackCheck:
     def _chosen(self, odd: Iterable[bytes], pulse: Pulse) -> Iterator[PackRecord]:
         doubtful = {record.pack_id for record in self.ledger.damage.values()}
         doubtful = doubtful | set(odd) if self.request.read_data else doubtful - set(odd)
-        chosen = reading_order(self.places.packs, self.ledger, doubtful, self.request)
+        chosen = reading_order(self.places.packs[self.first :], self.ledger, doubtful, self.request)
         pulse.phase = "reading packs" if chosen else pulse.phase
         # The records are made one by one: all of them would take more memory than the index.
         return (self.places.record_of(pack.pack_id) for pack in pulse.in_time(chosen))
@@ -90,11 +94,14 @@ class PackCheck:
             self.memory.take(result)
 
 
-def check_sizes(repository: Repository, places: Places) -> dict[bytes, PackResult]:
-    """Compare the medium's packs with the index; return those that are missing or cut, with all their chunks as bad."""
+def check_sizes(repository: Repository, places: Places, first: int = 0) -> dict[bytes, PackResult]:
+    """Compare the medium's packs with the index; return those that are missing or cut, with all their chunks as bad.
+
+    Packs before number `first` are passed over.
+    """
     sizes = pack_sizes(repository.storage)
     wrong: dict[bytes, PackResult] = {}
-    for pack in places.packs:
+    for pack in places.packs[first:]:
         size = sizes.get(pack.pack_id)
         if size != pack.length:
             failure = MISSING if size is None else f"it has {size} bytes; the index says {pack.length}"
@@ -141,15 +148,12 @@ def report_packs(repository: Repository, bad: Iterable[PackResult], lost: frozen
     return replaced
 
 
-def report_unlisted(unlisted: Unlisted, findings: Findings) -> None:
-    """Report an index that lacks packs which backups need."""
+def report_unlisted(unlisted: Unlisted, findings: Findings, *, read: bool) -> None:
+    """Report an index that lacks packs which backups need; `read`: this check reads those like all others."""
     if unlisted.needed:
-        count = show_count(unlisted.found, "pack")
-        findings.add(
-            "index",
-            DIRECTORIES[ObjectKind.INDEX],
-            f"backups need what {count} hold that no readable index segment names; they can be restored, more slowly",
-        )
+        held = f"{show_count(unlisted.found, 'pack')} that no readable index segment names"
+        rest = "what of it is whole can be restored, more slowly" if read else "it can be restored, if it is whole"
+        findings.add("index", DIRECTORIES[ObjectKind.INDEX], f"backups need what lies in {held}; {rest}")
 
 
 def unused(

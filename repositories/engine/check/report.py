@@ -164,6 +164,11 @@ class Findings:
         if len(self.problems) < PROBLEMS_LISTED:
             self.problems.append(CheckProblem(kind, name, message))
 
+    def back_to(self, count: int) -> None:
+        """Forget all but the first `count`: what followed is judged again."""
+        self.count = count
+        del self.problems[count:]
+
 
 class HurtPaths:
     """Collects the hurt paths of one backup."""

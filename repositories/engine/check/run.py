@@ -4,7 +4,7 @@ Owns the order: small objects, packs, content if asked for, what all that means 
 """
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from repositories.engine.backup.options import Hooks
 from repositories.engine.check.copies import LoneCopies, SmallObjects, check_copies, confirm_suspects
@@ -100,9 +100,23 @@ def _check(repository: Repository, request: CheckRequest, hooks: Hooks, until: f
     # Nothing is written into an earlier state, which somebody may want to look at as it is.
     memory.possible = request.remember and repository.refuse_writing is None
     work = _Work(repository, places, unlisted, memory, ledger, findings, pulse)
-    look = PackCheck(repository, places, request, ledger, memory).look(pulse)
+    packs = PackCheck(repository, places, request, ledger, memory)
     known = frozenset(stored.object_id for stored in listed)
-    return _report(work, _judge(work, (small, look, present), began_ns), known)
+    return _report(work, _look_and_judge(work, packs, (small, present), began_ns), known)
+
+
+def _look_and_judge(work: _Work, packs: PackCheck, seen: tuple[SmallObjects, list[Backup]], began_ns: int) -> _Found:
+    """Look at the packs, and tell what that means; again with those that no segment names, if backups need them."""
+    small, present = seen
+    before, listed = work.findings.count, len(work.places.packs)
+    look = packs.look(work.pulse)
+    found = _judge(work, packs.request, (small, look, present), began_ns)
+    if not work.unlisted.needed or len(work.places.packs) == listed:
+        return found
+    # Which packs are needed is known only now; to read all that lie in no index would be to read after all writers.
+    work.findings.back_to(before)
+    look = replace(packs, first=listed).look(work.pulse, look)
+    return _judge(work, packs.request, (small, look, present), began_ns)
 
 
 def _places(repository: Repository, pulse: Pulse) -> tuple[Places, Unlisted]:
@@ -113,7 +127,9 @@ def _places(repository: Repository, pulse: Pulse) -> tuple[Places, Unlisted]:
     return places, unlisted
 
 
-def _judge(work: _Work, seen: tuple[SmallObjects, PackLook, list[Backup]], began_ns: int) -> _Found:
+def _judge(
+    work: _Work, request: CheckRequest, seen: tuple[SmallObjects, PackLook, list[Backup]], began_ns: int
+) -> _Found:
     """Find out what all that means for the backups; report it to the findings."""
     small, look, present = seen
     repository, places, findings = work.repository, work.places, work.findings
@@ -122,7 +138,7 @@ def _judge(work: _Work, seen: tuple[SmallObjects, PackLook, list[Backup]], began
     references = ReferenceCheck(PlacesReader(repository, places, work.unlisted), lost, work.pulse)
     backups = [backup for backup in present if not backup.deleted]
     hurt = _check_backups(references, backups, findings, work.pulse)
-    report_unlisted(work.unlisted, findings)
+    report_unlisted(work.unlisted, findings, read=request.read_data)
     # What is hurt or lost may name chunks that were not come to.
     doubtful = findings.count > 0
 

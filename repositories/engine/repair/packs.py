@@ -3,7 +3,7 @@
 Owns the order: salvaged chunks durable and indexed before anything is moved. A session's lease keeps prunes away.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 
 from repositories.engine.check.report import Beat, CheckReport, PackResult
@@ -42,9 +42,11 @@ class PackMender:
         damaged = self._repository.catalogue.damaged()
         index_hurt = bool(damaged) or any(problem.kind == "index" for problem in before.problems)
         bad = [each for each in before.suspect if self._is_there(each.pack)]
+        if index_hurt and self._reader.recovery is not None:
+            self._reader.recovery.run()
         self._distrust(bad)
         if index_hurt:
-            self._list_found()
+            self._list_found({each.pack.pack_id for each in bad})
         for each in bad:
             self._salvage_indexed(each)
         self._salvage_unnamed(wanted=index_hurt or bool(before.hurt))
@@ -82,9 +84,9 @@ class PackMender:
         except EngineError:
             return False
 
-    def _list_found(self) -> None:
-        """List the packs that no segment names in a new one."""
-        found = self._found()
+    def _list_found(self, bad: Collection[bytes]) -> None:
+        """List the packs that no segment names in a new one, but for `bad` ones: those go aside."""
+        found = tuple(pack for pack in self._found() if pack.pack_id not in bad)
         if found:
             told = (
                 f"{show_count(len(found), 'pack')} that no readable segment names: listed anew from their directories"
