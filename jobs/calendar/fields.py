@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from jobs.calendar.errors import ScheduleInvalidError
+from jobs.calendar.zones import load_zone
 
 _CLOCK: Final = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])")
 
@@ -36,6 +37,19 @@ class Fields:
         if not isinstance(value, str):
             raise ScheduleInvalidError(name, "must be a text.")
         return value
+
+    def items(self, name: str) -> list[Any]:
+        """Take a list with something in it."""
+        value = self._rest.pop(name, None)
+        if not isinstance(value, list) or not value:
+            raise ScheduleInvalidError(name, "must be a list with at least one entry.")
+        return value
+
+    def time_zone(self) -> str:
+        """Take `time_zone`; without one it is UTC, never the server's (B4)."""
+        name = self.text("time_zone") or "UTC"
+        load_zone(name)
+        return name
 
     def clock_time(self, name: str) -> dt.time:
         """Take a time of day written hh:mm."""

@@ -4,13 +4,14 @@ Late starts, windows and the switch to summer time never move the grid.
 """
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, ClassVar, Final
 
 from jobs.calendar.durations import every
 from jobs.calendar.fields import Fields
-from jobs.calendar.plans import Occurrence
+from jobs.calendar.plans import Occurrence, Start
 
 SHORTEST_SECONDS: Final = 60
 LONGEST_SECONDS: Final = 366 * 24 * 3600
@@ -27,14 +28,28 @@ class IntervalPlan:
     named: bool = False
     zone_name: str = "UTC"
 
+    def starts(self, after: dt.datetime) -> Iterator[Start]:
+        """The points of the grid; the first is the anchor itself."""
+        for index in count(max(self._index(after) + 1, 0)):
+            instant = self._point(index)
+            if instant is None:
+                return
+            yield instant, None
+
+    def occurrence(self, start: Start) -> Occurrence:
+        """A point as UTC shows it."""
+        return Occurrence(start[0], start[0])
+
     def next_after(self, instant: dt.datetime) -> Occurrence | None:
-        """The next point of the grid; the first is the anchor itself."""
-        return self._point(max(self._index(instant) + 1, 0))
+        """The next point of the grid."""
+        start = next(self.starts(instant), None)
+        return None if start is None else self.occurrence(start)
 
     def latest_until(self, instant: dt.datetime) -> Occurrence | None:
         """The last point of the grid, none before the anchor."""
         index = self._index(instant)
-        return self._point(index) if index >= 0 else None
+        point = self._point(index) if index >= 0 else None
+        return None if point is None else Occurrence(point, point)
 
     def count(self, first: dt.datetime, last: dt.datetime, limit: int) -> tuple[int, bool]:
         """Arithmetic, so the limit is never needed."""
@@ -53,12 +68,11 @@ class IntervalPlan:
     def _index(self, instant: dt.datetime) -> int:
         return (instant - self.anchor) // dt.timedelta(seconds=self.every_seconds)
 
-    def _point(self, index: int) -> Occurrence | None:
+    def _point(self, index: int) -> dt.datetime | None:
         seconds = index * self.every_seconds
         if self.anchor.year + seconds // (365 * 24 * 3600) > _LAST_YEAR:
             return None
-        instant = self.anchor + dt.timedelta(seconds=seconds)
-        return Occurrence(instant, instant)
+        return self.anchor + dt.timedelta(seconds=seconds)
 
 
 def parse_interval(fields: Fields, anchor: dt.datetime) -> IntervalPlan:

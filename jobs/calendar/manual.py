@@ -1,14 +1,14 @@
 """The kind `manual`: never due by itself."""
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from django.utils.translation import gettext
 
 from jobs.calendar.fields import Fields
-from jobs.calendar.plans import Occurrence
+from jobs.calendar.plans import Occurrence, Start
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +17,14 @@ class ManualPlan:
 
     kind: ClassVar[str] = "manual"
     zone_name: str = "UTC"
+
+    def starts(self, after: dt.datetime) -> Iterator[Start]:
+        """None."""
+        return iter(())
+
+    def occurrence(self, start: Start) -> Occurrence:
+        """It has none to show."""
+        return Occurrence(start[0], start[0])
 
     def next_after(self, instant: dt.datetime) -> Occurrence | None:
         """Never."""

@@ -5,7 +5,7 @@ Owns the interface alone. Instants are aware and UTC; a plan is a value and neve
 
 import datetime as dt
 import enum
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -15,8 +15,14 @@ class Note(enum.StrEnum):
 
     # The local time does not exist on this day: it runs later by the length of the gap (B2).
     GAP = "gap"
-    # The local time comes twice on this day: it runs at the first (B3).
+    # The local time comes twice on this day, and this is the first; a wall time runs at this one alone (B3).
     FIRST_OF_TWO = "first_of_two"
+    # The same local time again, for kinds that follow real time (B5).
+    SECOND_OF_TWO = "second_of_two"
+
+
+# An instant (UTC), and the wall time that it stands for; None for kinds that follow real time.
+Start = tuple[dt.datetime, dt.datetime | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +43,12 @@ class Plan(Protocol):
     @property
     def zone_name(self) -> str:
         """The zone whose wall clock it follows; "UTC" where it follows none (B4)."""
+
+    def starts(self, after: dt.datetime) -> Iterator[Start]:
+        """Yield all starts strictly later than `after`, strictly increasing, as far as the calendar goes."""
+
+    def occurrence(self, start: Start) -> Occurrence:
+        """Return one of its starts as people see it."""
 
     def next_after(self, instant: dt.datetime) -> Occurrence | None:
         """Return the first occurrence strictly later than `instant`; None: there is none."""

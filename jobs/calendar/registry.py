@@ -4,17 +4,25 @@ import datetime as dt
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from jobs.calendar.cron import parse_cron
 from jobs.calendar.daily import parse_daily
 from jobs.calendar.errors import ScheduleInvalidError
 from jobs.calendar.fields import Fields
+from jobs.calendar.hourly import parse_hourly
 from jobs.calendar.interval import parse_interval
 from jobs.calendar.manual import parse_manual
+from jobs.calendar.monthly import parse_monthly
 from jobs.calendar.plans import Plan
+from jobs.calendar.weekly import parse_weekly
 
 KINDS: Final[Mapping[str, Callable[[Fields, dt.datetime], Plan]]] = {
     "manual": parse_manual,
     "interval": parse_interval,
+    "hourly": parse_hourly,
     "daily": parse_daily,
+    "weekly": parse_weekly,
+    "monthly": parse_monthly,
+    "cron": parse_cron,
 }
 
 

@@ -6,16 +6,21 @@ Owns the measuring: by wall clock between two runs of one zone, so that daily ke
 import datetime as dt
 import heapq
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from operator import itemgetter
 from typing import Final
 
 from django.utils.translation import gettext
 
 from jobs.calendar.durations import words
 from jobs.calendar.interval import IntervalPlan
-from jobs.calendar.plans import Occurrence, Plan
+from jobs.calendar.plans import Plan
 from syncova_project.errors import ValidationFailedError
 
 RPO_DAYS: Final = 400
+
+# An instant, the wall time that it stands for if it follows one, and whose wall clock that is.
+_Placed = tuple[dt.datetime, dt.datetime | None, str]
 GapOf = Callable[[Sequence[Plan], dt.datetime], dt.timedelta | None]
 
 
@@ -23,14 +28,9 @@ def widest_gap(plans: Sequence[Plan], start: dt.datetime) -> dt.timedelta | None
     """Return the widest gap between planned starts of all plans together; None when nothing is planned."""
     if len(plans) == 1 and isinstance(plans[0], IntervalPlan):
         return dt.timedelta(seconds=plans[0].every_seconds)
-    widest: dt.timedelta | None = None
-    before: tuple[str, Occurrence] | None = None
-    for after in _merged(plans, start, start + dt.timedelta(days=RPO_DAYS)):
-        if before is not None:
-            gap = _distance(before, after)
-            widest = gap if widest is None else max(widest, gap)
-        before = after
-    return widest
+    end = start + dt.timedelta(days=RPO_DAYS)
+    starts = heapq.merge(*(_starts(plan, start, end) for plan in plans), key=itemgetter(0))
+    return max((_distance(before, after) for before, after in pairwise(starts)), default=None)
 
 
 def refuse_broken_rpo(plans: Sequence[Plan], rpo_seconds: int, start: dt.datetime, gap_of: GapOf = widest_gap) -> None:
@@ -66,20 +66,17 @@ def _keeps(gap: dt.timedelta | None, objective: dt.timedelta) -> bool:
     return gap is not None and gap <= objective
 
 
-def _merged(plans: Sequence[Plan], start: dt.datetime, end: dt.datetime) -> Iterator[tuple[str, Occurrence]]:
-    streams = [_stream(plan, start, end) for plan in plans]
-    yield from heapq.merge(*streams, key=lambda one: one[1].instant)
+def _starts(plan: Plan, start: dt.datetime, end: dt.datetime) -> Iterator[_Placed]:
+    zone = plan.zone_name
+    for instant, nominal in plan.starts(start):
+        if instant > end:
+            return
+        yield instant, nominal, zone
 
 
-def _stream(plan: Plan, start: dt.datetime, end: dt.datetime) -> Iterator[tuple[str, Occurrence]]:
-    one = plan.next_after(start)
-    while one is not None and one.instant <= end:
-        yield plan.zone_name, one
-        one = plan.next_after(one.instant)
-
-
-def _distance(before: tuple[str, Occurrence], after: tuple[str, Occurrence]) -> dt.timedelta:
-    (zone_before, first), (zone_after, second) = before, after
-    if zone_before == zone_after and first.nominal is not None and second.nominal is not None:
-        return second.nominal - first.nominal
-    return second.instant - first.instant
+def _distance(before: _Placed, after: _Placed) -> dt.timedelta:
+    (first, first_wall, first_zone), (second, second_wall, second_zone) = before, after
+    if first_wall is not None and second_wall is not None and first_zone == second_zone:
+        # Never more than real time: in a gap two wall times meet in one instant, and the later one stands for both.
+        return min(second_wall - first_wall, second - first)
+    return second - first

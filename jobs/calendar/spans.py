@@ -7,7 +7,7 @@ import datetime as dt
 from dataclasses import dataclass
 from typing import Final
 
-from jobs.calendar.plans import Occurrence, Plan
+from jobs.calendar.plans import Plan
 
 COUNT_LIMIT: Final = 10_000
 
@@ -31,15 +31,3 @@ def span(plan: Plan, first: dt.datetime, until: dt.datetime) -> Span:
     newest = latest.instant if latest is not None and latest.instant > first else first
     later, is_all = plan.count(first + dt.timedelta(microseconds=1), newest, COUNT_LIMIT)
     return Span(first, newest, 1 + later, count_is_minimum=not is_all)
-
-
-def count_by_steps(plan: Plan, first: dt.datetime, last: dt.datetime, limit: int) -> tuple[int, bool]:
-    """Count occurrences in [first, last] by asking for each next one; False beside it: stopped at `limit`."""
-    counted = 0
-    one: Occurrence | None = plan.next_after(first - dt.timedelta(microseconds=1))
-    while one is not None and one.instant <= last:
-        if counted == limit:
-            return counted, False
-        counted += 1
-        one = plan.next_after(one.instant)
-    return counted, True

@@ -1,73 +1,79 @@
-"""Wall times turned into instants, and the walk over local days that all calendar kinds share (B2-B4).
+"""Wall times of one local date turned into instants (B2-B5).
 
-Owns the rules of gap and fold. A kind says which wall times a local date has; it never steps by 24 hours itself.
+Owns the rules of gap and fold, for kinds that mean wall times and for kinds that follow real time.
 """
 
 import datetime as dt
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from jobs.calendar.plans import Note, Occurrence
+from jobs.calendar.plans import Note, Occurrence, Start
 
-Times = Callable[[dt.date], Sequence[dt.time]]
-
-# A gap may be a whole day long (Samoa skipped 30 December 2011), so a nominal day may run on the next one.
-_REACH: Final = 2
-_FIRST_YEAR: Final = 2
-_LAST_YEAR: Final = 9990
-_DAY: Final = dt.timedelta(days=1)
+DAY: Final = dt.timedelta(days=1)
 
 
-def resolve(nominal: dt.datetime, zone: ZoneInfo) -> Occurrence:
+def starts_on(date: dt.date, times: Sequence[dt.timedelta], zone: ZoneInfo, *, real: bool) -> list[Start]:
+    """Return the starts of a local date at `times` (ascending) since its midnight, strictly increasing.
+
+    Wall times: each runs once, in a fold at the first, in a gap later by the gap's length, maybe on the next date.
+    Real time: each instant that shows the time; two in a fold, none in a gap.
+    """
+    midnight = dt.datetime.combine(date, dt.time())
+    begin, end = _offset(midnight, zone, 0), _offset(midnight + DAY, zone, 1)
+    # No zone changes twice within a week, so a date that begins and ends with one offset has only that.
+    if begin == end:
+        base = _instant(midnight, begin)
+        return [(base + time, None if real else midnight + time) for time in times]
+    walls = [midnight + time for time in times]
+    if real:
+        return [(instant, None) for instant in sorted(one for wall in walls for one in _passes(wall, zone))]
+    return _ordered([(instant_of(wall, zone), wall) for wall in walls])
+
+
+def merged(earlier: list[Start], later: list[Start]) -> list[Start]:
+    """Return the starts of a date and of a later one together, strictly increasing."""
+    if not earlier or not later or earlier[-1][0] < later[0][0]:
+        return earlier + later
+    return _ordered(earlier + later)
+
+
+def instant_of(wall: dt.datetime, zone: ZoneInfo) -> dt.datetime:
     """Return when a wall time comes: in a gap later by the gap's length, in a fold at the first of the two.
 
     Both follow from `fold=0`, which takes the offset from before the change of the clocks.
     """
-    first = nominal.replace(tzinfo=zone, fold=0)
-    instant = first.astimezone(dt.UTC)
+    return _instant(wall, _offset(wall, zone, 0))
+
+
+def occurrence(start: Start, zone: ZoneInfo) -> Occurrence:
+    """Return a start as people see it, with what is special about it."""
+    instant, nominal = start
     local = instant.astimezone(zone)
-    if local.replace(tzinfo=None) != nominal:
+    wall = local.replace(tzinfo=None, fold=0)
+    if nominal is not None and nominal != wall:
         return Occurrence(instant, local, nominal, (Note.GAP,))
-    twice = first.utcoffset() != first.replace(fold=1).utcoffset()
-    return Occurrence(instant, local, nominal, (Note.FIRST_OF_TWO,) if twice else ())
+    if _offset(wall, zone, 0) == _offset(wall, zone, 1):
+        return Occurrence(instant, local, nominal)
+    return Occurrence(instant, local, nominal, (Note.SECOND_OF_TWO if local.fold else Note.FIRST_OF_TWO,))
 
 
-def next_after(instant: dt.datetime, zone: ZoneInfo, times: Times, *, horizon_days: int) -> Occurrence | None:
-    """Return the first occurrence strictly later than `instant`, looking at most `horizon_days` ahead."""
-    best: Occurrence | None = None
-    for date in _dates(instant, zone, -_REACH, horizon_days):
-        # A shifted time may be later than one of the next day, never than one of the day after its reach.
-        if best is not None and date > best.local.date() + _REACH * _DAY:
-            break
-        for one in _on(date, zone, times):
-            if one.instant > instant and (best is None or one.instant < best.instant):
-                best = one
-    return best
+def _ordered(starts: list[Start]) -> list[Start]:
+    """Where two wall times meet in one instant, the later one, which the clock shows, stands for both."""
+    return list({start[0]: start for start in sorted(starts)}.values())
 
 
-def latest_until(instant: dt.datetime, zone: ZoneInfo, times: Times, *, horizon_days: int) -> Occurrence | None:
-    """Return the last occurrence at or before `instant`, looking at most `horizon_days` back."""
-    best: Occurrence | None = None
-    for date in _dates(instant, zone, _REACH, -horizon_days):
-        if best is not None and date < best.local.date() - _REACH * _DAY:
-            break
-        for one in _on(date, zone, times):
-            if one.instant <= instant and (best is None or one.instant > best.instant):
-                best = one
-    return best
+def _passes(wall: dt.datetime, zone: ZoneInfo) -> list[dt.datetime]:
+    before, after = _offset(wall, zone, 0), _offset(wall, zone, 1)
+    if before < after:
+        return []
+    first, second = _instant(wall, before), _instant(wall, after)
+    return [first] if first == second else [first, second]
 
 
-def _dates(instant: dt.datetime, zone: ZoneInfo, start: int, end: int) -> Iterator[dt.date]:
-    step = 1 if end > start else -1
-    middle = instant.astimezone(zone).date()
-    for offset in range(start, end + step, step):
-        date = middle + offset * _DAY
-        if not _FIRST_YEAR <= date.year <= _LAST_YEAR:
-            return
-        yield date
+def _offset(wall: dt.datetime, zone: ZoneInfo, fold: int) -> dt.timedelta:
+    return wall.replace(tzinfo=zone, fold=fold).utcoffset() or dt.timedelta()
 
 
-def _on(date: dt.date, zone: ZoneInfo, times: Times) -> Iterator[Occurrence]:
-    for time in times(date):
-        yield resolve(dt.datetime.combine(date, time), zone)
+def _instant(wall: dt.datetime, offset: dt.timedelta) -> dt.datetime:
+    return (wall - offset).replace(tzinfo=dt.UTC)

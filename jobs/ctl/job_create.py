@@ -21,9 +21,10 @@ from repositories.engine.display import show_text
 from repositories.engine.throttle import parse_rate
 
 NAME = "create"
-HELP = "Make a job. Without --daily, --every or --cron it runs by hand only."
+HELP = "Make a job. Without one of --every, --hourly, --daily, --weekly, --monthly and --cron it runs by hand only."
 EXAMPLES = (
     "create home --source /home --repository vault --daily 02:00 --time-zone Europe/Berlin",
+    "create mail --source /var/mail --repository vault --weekly sat,sun@22:00",
     "create etc --source /etc --source /usr/local --repository vault --every 6h --exclude '*.tmp'",
 )
 
@@ -44,7 +45,16 @@ class Options(OutputOptions):
     repository: Annotated[str | None, Option("--repository", "-r", metavar="NAME", help="Where to.")] = None
     daily: Annotated[str | None, Option("--daily", metavar="HH:MM", help="Every day at this time.")] = None
     every: Annotated[str | None, Option("--every", metavar="TIME", help="Every 6h, 90min, 1d12h.")] = None
-    cron: Annotated[str | None, Option("--cron", metavar="FIELDS", help="Five fields, if the server has it.")] = None
+    hourly: Annotated[str | None, Option("--hourly", metavar="MINUTE", help="Each hour at this minute.")] = None
+    weekly: Annotated[
+        str | None, Option("--weekly", metavar="DAYS@HH:MM", help="On days of the week: sat,sun@22:00.")
+    ] = None
+    monthly: Annotated[
+        str | None, Option("--monthly", metavar="DAYS@HH:MM", help="On days of the month: 1,15,last@02:00.")
+    ] = None
+    cron: Annotated[
+        str | None, Option("--cron", metavar="FIELDS", help="Minute, hour, day, month, weekday: '0 2 * * mon-fri'.")
+    ] = None
     time_zone: Annotated[str | None, Option("--time-zone", metavar="ZONE", help="Of the times given; else UTC.")] = None
     exclude: Annotated[tuple[str, ...], Option("--exclude", metavar="RULE", help="As in .gitignore; repeat it.")] = ()
     priority: Annotated[str, Option("--priority", metavar="CLASS", help="low, normal, high or critical.")] = "normal"
@@ -62,7 +72,8 @@ def run(options: Options) -> int:
         raise CommandError("--source is missing", hint="name what to back up: --source PATH")
     if options.repository is None:
         raise CommandError("--repository is missing", hint="list them with: ./syncova ctl repository list")
-    schedule = schedule_of(options.daily, options.every, options.cron, options.time_zone)
+    kinds = ("every", "hourly", "daily", "weekly", "monthly", "cron")
+    schedule = schedule_of({kind: getattr(options, kind) for kind in kinds}, options.time_zone)
     terminal, body = terminal_of(options), _body(options, schedule)
     api = Api(find_server())
     body["repository_id"] = find_repository(api, options.repository)["id"]

@@ -29,6 +29,8 @@ _OPTIONS: Final[tuple[tuple[str, str], ...]] = (
     (r"sources\.\d+\.exclude_patterns(\.\d+)?", "--exclude"),
     (r"sources(\.\d+(\.\w+)?)?", "--source"),
     (r"schedules?(\.\d+)?\.time", "--daily"),
+    (r"schedules?(\.\d+)?\.minute", "--hourly"),
+    (r"schedules?(\.\d+)?\.days", "the days"),
     (r"schedules?(\.\d+)?\.every_seconds", "--every"),
     (r"schedules?(\.\d+)?\.expression", "--cron"),
     (r"bandwidth_limit_bps", "--bandwidth"),

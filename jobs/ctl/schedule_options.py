@@ -1,9 +1,10 @@
-"""From options to the API's schedule: --daily 02:00, --every 6h, --cron '0 2 * * *'.
+"""From options to the API's schedule: --daily 02:00, --every 6h, --weekly sat,sun@22:00, --cron '0 2 * * *'.
 
 Owns the spelling of options. What a schedule means, and which kinds there are, the server says.
 """
 
 import re
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from repositories.console.failures import CommandError
@@ -13,25 +14,28 @@ _PARTS: Final = re.compile(r"(\d+)\s*(d|h|min|m|s)", re.ASCII)
 # Nine digits of seconds are thirty years.
 _LONGEST: Final = 10**9
 _SECONDS: Final = {"d": 86400, "h": 3600, "min": 60, "m": 60, "s": 1}
+_DAYS_AT: Final = re.compile(r"([^@]+)@((?:[01][0-9]|2[0-3]):[0-5][0-9])")
 
 
-def schedule_of(daily: str | None, every: str | None, cron: str | None, time_zone: str | None) -> dict[str, Any]:
-    """Return the schedule that the options name; none of them means by hand only."""
-    given = [value for value in (daily, every, cron) if value is not None]
-    if len(given) > 1:
-        raise CommandError("--daily, --every and --cron exclude each other", hint="give one")
-    if every is not None:
-        if time_zone is not None:
-            raise CommandError("--every counts distances and has no time zone", hint="leave out --time-zone")
-        return {"type": "interval", "every_seconds": seconds_of(every)}
-    if not given:
-        if time_zone is not None:
-            raise CommandError("--time-zone needs --daily or --cron", hint="say when the job runs")
-        return {"type": "manual"}
+def schedule_of(given: Mapping[str, str | None], time_zone: str | None) -> dict[str, Any]:
+    """Return the schedule of the options by kind (`every`, `hourly`, `daily`, `weekly`, `monthly`, `cron`).
+
+    None of them means by hand only.
+    """
+    named = {kind: value for kind, value in given.items() if value is not None}
+    if len(named) > 1:
+        raise CommandError(f"{_listing(tuple(named))} exclude each other", hint="give one")
     zone = {"time_zone": time_zone} if time_zone is not None else {}
-    if daily is not None:
-        return {"type": "daily", "time": daily, **zone}
-    return {"type": "cron", "expression": cron, **zone}
+    if not named:
+        if zone:
+            raise CommandError(f"--time-zone needs {_listing(tuple(_KINDS), 'or')}", hint="say when the job runs")
+        return {"type": "manual"}
+    ((kind, value),) = named.items()
+    if kind != "every":
+        return {"type": kind, **_KINDS[kind](value), **zone}
+    if zone:
+        raise CommandError("--every counts distances and has no time zone", hint="leave out --time-zone")
+    return {"type": "interval", "every_seconds": seconds_of(value)}
 
 
 def seconds_of(text: str) -> int:
@@ -45,6 +49,46 @@ def seconds_of(text: str) -> int:
     if any(len(number.lstrip("0")) > 10 for number, _ in parts) or seconds > _LONGEST:
         raise CommandError(f"{show_text(_shortened(text))} is too long a time", hint="give some hours or days")
     return seconds
+
+
+def _hourly(value: str) -> dict[str, Any]:
+    if re.fullmatch(r"[0-9]{1,2}", value) is None:
+        raise CommandError(f"--hourly: {show_text(_shortened(value))} is no minute", hint="write it as 0, 15 or 30")
+    return {"minute": int(value)}
+
+
+def _weekly(value: str) -> dict[str, Any]:
+    days, time = _days_at("--weekly", value, "sat,sun@22:00")
+    return {"days": days, "time": time}
+
+
+def _monthly(value: str) -> dict[str, Any]:
+    days, time = _days_at("--monthly", value, "1,15,last@02:00")
+    numbers = [-1 if day.lower() == "last" else int(day) if re.fullmatch(r"[0-9]{1,2}", day) else None for day in days]
+    if None in numbers:
+        raise CommandError("--monthly: a day of the month is a number or last", hint="write it as 1,15,last@02:00")
+    return {"days": numbers, "time": time}
+
+
+def _days_at(option: str, value: str, example: str) -> tuple[list[str], str]:
+    match = _DAYS_AT.fullmatch(value)
+    if match is None:
+        raise CommandError(f"{option}: {show_text(_shortened(value))} is not DAYS@HH:MM", hint=f"write it as {example}")
+    return [day.strip() for day in match[1].split(",")], match[2]
+
+
+_KINDS: Final[Mapping[str, Callable[[str], dict[str, Any]]]] = {
+    "daily": lambda value: {"time": value},
+    "hourly": _hourly,
+    "weekly": _weekly,
+    "monthly": _monthly,
+    "cron": lambda value: {"expression": value},
+}
+
+
+def _listing(kinds: tuple[str, ...], word: str = "and") -> str:
+    options = [f"--{kind}" for kind in kinds]
+    return f"{', '.join(options[:-1])} {word} {options[-1]}"
 
 
 def _shortened(text: str) -> str:

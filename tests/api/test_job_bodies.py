@@ -37,6 +37,34 @@ def test_the_body_of_the_source_works_as_written_there() -> None:
     assert ApiClient().get(f"jobs/{job.id}").json == shown
 
 
+@pytest.mark.parametrize(
+    ("schedule", "sentence"),
+    [
+        ({"type": "interval", "every_seconds": 21600}, "every 6 hours"),
+        ({"type": "hourly", "minute": 30}, "hourly at minute 30 (UTC)"),
+        (
+            {"type": "weekly", "days": ["sat", "sun"], "time": "22:00", "time_zone": "Europe/Berlin"},
+            "weekly on Saturday and Sunday at 22:00 (Europe/Berlin)",
+        ),
+        (
+            {"type": "monthly", "days": [1, -1], "time": "02:00", "time_zone": "Europe/Berlin"},
+            "monthly on day 1 and the last day at 02:00 (Europe/Berlin)",
+        ),
+        (
+            {"type": "cron", "expression": "*/15 9-17 * * mon-fri", "time_zone": "Europe/Berlin"},
+            "every 15 minutes from 09:00 to 17:59 on Monday to Friday (Europe/Berlin)",
+        ),
+    ],
+)
+def test_every_kind_is_planned_and_comes_back_as_it_was_sent(schedule: dict[str, Any], sentence: str) -> None:
+    """B1, B6, E3."""
+    answer = ApiClient().post("jobs", job_body(make_repository(), schedule=schedule))
+    assert answer.status == 201, answer.json
+    (planned,) = answer.json["schedules"]
+    assert planned.items() >= (schedule | {"description": sentence}).items()
+    assert dt.datetime.fromisoformat(planned["next_run_at"]) > database_now()
+
+
 @pytest.mark.parametrize("name", [b"/srv/\xff\xfe", b"/srv/a\\b", b"/srv/a\x1b[31m", "/srv/\u202e".encode()])
 def test_a_path_of_any_bytes_goes_in_and_comes_out_exactly(name: bytes) -> None:
     exact = base64.b64encode(name).decode()
@@ -76,6 +104,13 @@ def test_a_path_of_any_bytes_goes_in_and_comes_out_exactly(name: bytes) -> None:
         ({"schedule": {"type": "daily", "time": "02:00", "time_zone": "Mars"}}, 400, "VALIDATION_FAILED", None),
         ({"schedule": {"type": "daily", "time": "02:00", "time_zone": "\ud800"}}, 400, "VALIDATION_FAILED", None),
         ({"schedule": {"type": "daily", "time": "02:00", "\udfff": 1}}, 400, "VALIDATION_FAILED", None),
+        (
+            {"schedule": {"type": "cron", "expression": "0 0 30 2 *"}},
+            400,
+            "VALIDATION_FAILED",
+            "schedules.0.expression",
+        ),
+        ({"schedule": {"type": "weekly", "days": [], "time": "02:00"}}, 400, "VALIDATION_FAILED", "schedules.0.days"),
         ({"schedule": 7}, 400, "VALIDATION_FAILED", "schedule"),
         ({"schedules": [{"type": "manual"}]}, 400, "VALIDATION_FAILED", "schedule"),
         ({"repository_id": "x"}, 400, "VALIDATION_FAILED", "repository_id"),

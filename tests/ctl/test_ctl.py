@@ -156,14 +156,6 @@ def test_a_frozen_repository_holds_its_jobs_until_it_is_cleared(ctl: Ctl) -> Non
 
 
 @pytest.mark.usefixtures("vault")
-def test_kinds_that_do_not_exist_yet_are_named(ctl: Ctl) -> None:
-    refused = ctl("job", "create", "c", "--source", "/c", "-r", "vault", "--cron", "0 2 * * *", "--json")
-    assert (refused.code, refused.json["error"]["code"]) == (1, "SCHEDULE_NOT_AVAILABLE")
-    assert refused.json["error"]["message"] == "this server cannot plan cron schedules yet"
-    assert not Job.objects.exists()
-
-
-@pytest.mark.usefixtures("vault")
 @pytest.mark.parametrize(
     ("words", "code"),
     [
@@ -171,6 +163,14 @@ def test_kinds_that_do_not_exist_yet_are_named(ctl: Ctl) -> None:
         (["--every", "soon"], "USAGE"),
         (["--every", "6h", "--time-zone", "UTC"], "USAGE"),
         (["--time-zone", "UTC"], "USAGE"),
+        (["--hourly", "x"], "USAGE"),
+        (["--weekly", "sat"], "USAGE"),
+        (["--weekly", "sat@25:00"], "USAGE"),
+        (["--monthly", "first@02:00"], "USAGE"),
+        (["--hourly", "60"], "VALIDATION_FAILED"),
+        (["--weekly", "samstag@02:00"], "VALIDATION_FAILED"),
+        (["--monthly", "0@02:00"], "VALIDATION_FAILED"),
+        (["--cron", "0 0 30 2 *"], "VALIDATION_FAILED"),
         (["--bandwidth", "fast"], "CONFIGURATION"),
         (["--no-such-option"], "USAGE"),
         (["--daily", "25:00"], "VALIDATION_FAILED"),

@@ -42,7 +42,10 @@ def test_by_hand_alone_there_is_no_instant() -> None:
     [
         ("{", "2026-01-01T00:00:00Z", {}, "schedule: "),
         ("[]", "2026-01-01T00:00:00Z", {}, "schedule: "),
-        ({"type": "hourly"}, "2026-01-01T00:00:00Z", {}, "type: "),
+        ({"type": "yearly"}, "2026-01-01T00:00:00Z", {}, "type: "),
+        ({"type": "hourly"}, "2026-01-01T00:00:00Z", {}, "minute: "),
+        ({"type": "weekly", "days": [], "time": "02:00"}, "2026-01-01T00:00:00Z", {}, "days: "),
+        ({"type": "cron", "expression": "0 0 30 2 *"}, "2026-01-01T00:00:00Z", {}, "expression: "),
         ({**BERLIN, "time": "26:00"}, "2026-01-01T00:00:00Z", {}, "time: "),
         ({**BERLIN, "time_zone": "Europe/Brlin"}, "2026-01-01T00:00:00Z", {}, "time_zone: "),
         ({**BERLIN, "tiem": "02:00"}, "2026-01-01T00:00:00Z", {}, "tiem: "),

@@ -96,7 +96,7 @@ def test_jobs_share_the_row_of_a_source() -> None:
         ({"sources": (SourceInput(b"/a", excludes=("",)),)}, "sources.0.exclude_patterns"),
         ({"sources": (SourceInput(b"/a", excludes=("x", "[a")),)}, "sources.0.exclude_patterns.1"),
         ({"schedules": (BERLIN, {"type": "daily", "time": "25:00"})}, "schedules.1.time"),
-        ({"schedules": ({"type": "cron"},)}, "schedules.0.type"),
+        ({"schedules": ({"type": "cron"},)}, "schedules.0.expression"),
         ({"repository_id": new_id()}, "repository_id"),
     ],
 )

@@ -1,39 +1,56 @@
-"""An independent and slow account of daily schedules: every minute of real time, asked what its local clock shows."""
+"""An independent and slow account of schedules: every minute of real time, asked what its local clock shows."""
 
 import datetime as dt
+from collections.abc import Callable, Iterator
 from zoneinfo import ZoneInfo
 
+MINUTE = dt.timedelta(minutes=1)
+DAY = dt.timedelta(days=1)
 
-def daily_instants(time: dt.time, zone: ZoneInfo, first: dt.date, days: int) -> list[dt.datetime]:
-    """Return when "daily at `time`" runs on each of `days` local dates, by looking at every minute.
+Shows = Callable[[dt.datetime], bool]
 
-    The first minute that shows the wanted date and time is the run. A date whose clock never shows it runs later by
-    the length of the gap that swallowed it: that is the jump between two minutes that enclose the wanted wall time.
+
+def wall_instants(wanted: Shows, zone: ZoneInfo, first: dt.date, days: int) -> list[dt.datetime]:
+    """Return when the wall times of `days` local dates come that `wanted` says yes to, each once.
+
+    The first minute that shows one is its run. One that no clock shows runs later by the length of the gap that
+    swallowed it: that is the jump between two minutes that enclose it.
     """
-    wanted = [dt.datetime.combine(first + dt.timedelta(days=n), time) for n in range(days)]
-    found: dict[dt.datetime, dt.datetime] = {}
-    minute = dt.datetime.combine(first - dt.timedelta(days=3), dt.time(), dt.UTC)
-    end = minute + dt.timedelta(days=days + 6)
-    before = _wall(minute, zone)
-    while minute < end:
-        minute += dt.timedelta(minutes=1)
+    open_walls = {wall for wall in _walls(first, days) if wanted(wall)}
+    found: set[dt.datetime] = set()
+    late: dict[dt.datetime, dt.datetime] = {}
+    for before, minute, wall in _minutes(zone, first, days):
+        gap = wall - before - MINUTE
+        if gap > dt.timedelta():
+            missing = [before + MINUTE * n for n in range(1, gap // MINUTE + 1)]
+            late |= {one + gap: one for one in missing if one in open_walls}
+        if wall in open_walls or wall in late:
+            found.add(minute)
+            open_walls -= {wall, late.pop(wall, wall)}
+    return sorted(found)
+
+
+def real_instants(shown: Shows, zone: ZoneInfo, first: dt.date, days: int) -> list[dt.datetime]:
+    """Return every minute whose local time `shown` says yes to, as often as the clock shows it."""
+    last = first + DAY * days
+    within = ((minute, wall) for _, minute, wall in _minutes(zone, first, days) if first <= wall.date() < last)
+    return [minute for minute, wall in within if shown(wall)]
+
+
+def _walls(first: dt.date, days: int) -> Iterator[dt.datetime]:
+    midnight = dt.datetime.combine(first, dt.time())
+    return (midnight + MINUTE * n for n in range(days * 1440))
+
+
+def _minutes(zone: ZoneInfo, first: dt.date, days: int) -> Iterator[tuple[dt.datetime, dt.datetime, dt.datetime]]:
+    """Yield what the minute before showed, each minute, and what it shows, well around the dates."""
+    start = dt.datetime.combine(first, dt.time(), dt.UTC) - 3 * DAY
+    before = _wall(start - MINUTE, zone)
+    for n in range((days + 6) * 1440):
+        minute = start + MINUTE * n
         wall = _wall(minute, zone)
-        for nominal in wanted:
-            if nominal in found:
-                continue
-            if wall == nominal:
-                found[nominal] = minute
-            elif before < nominal < wall and wall - before > dt.timedelta(minutes=1):
-                gap = wall - before - dt.timedelta(minutes=1)
-                found[nominal] = _first_showing(nominal + gap, minute, zone)
+        yield before, minute, wall
         before = wall
-    return sorted(set(found.values()))
-
-
-def _first_showing(wall: dt.datetime, minute: dt.datetime, zone: ZoneInfo) -> dt.datetime:
-    while _wall(minute, zone) != wall:
-        minute += dt.timedelta(minutes=1)
-    return minute
 
 
 def _wall(instant: dt.datetime, zone: ZoneInfo) -> dt.datetime:

@@ -1,0 +1,45 @@
+"""Schedules from options: each kind, and a server that is older than the program (B1, B6)."""
+
+import pytest
+
+from jobs.calendar import registry
+from jobs.models import Job
+from tests.ctl.conftest import Ctl
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def vault(ctl: Ctl) -> None:
+    assert ctl("repository", "register", "vault", "/srv/vault").code == 0
+
+
+@pytest.mark.usefixtures("vault")
+def test_kinds_that_an_older_server_does_not_have_are_named(ctl: Ctl, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = {kind: parse for kind, parse in registry.KINDS.items() if kind != "cron"}
+    monkeypatch.setattr(registry, "KINDS", kept)
+    refused = ctl("job", "create", "c", "--source", "/c", "-r", "vault", "--cron", "0 2 * * *", "--json")
+    assert (refused.code, refused.json["error"]["code"]) == (1, "SCHEDULE_NOT_AVAILABLE")
+    assert refused.json["error"]["message"] == "this server cannot plan cron schedules yet"
+    assert not Job.objects.exists()
+
+
+@pytest.mark.usefixtures("vault")
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--hourly", "30"], "hourly at minute 30 (UTC)"),
+        (
+            ["--weekly", "sat,Sun@22:00", "--time-zone", "Asia/Tokyo"],
+            "weekly on Saturday and Sunday at 22:00 (Asia/Tokyo)",
+        ),
+        (["--monthly", "1,last@02:00"], "monthly on day 1 and the last day at 02:00 (UTC)"),
+        (["--cron", "*/15 9-17 * * mon-fri"], "every 15 minutes from 09:00 to 17:59 on Monday to Friday (UTC)"),
+    ],
+)
+def test_every_kind_of_schedule_has_its_option(ctl: Ctl, words: list[str], sentence: str) -> None:
+    """B1, B6."""
+    made = ctl("job", "create", "x", "--source", "/x", "-r", "vault", *words, "--json")
+    assert made.code == 0, made.err
+    assert made.json["schedule_description"] == sentence
+    assert made.json["next_run_at"]
