@@ -15,7 +15,7 @@ from repositories.console import exits
 from repositories.console.options import RepositoryOptions
 from repositories.console.repository_access import open_here, split_location
 from repositories.console.terminal import Terminal, terminal_of
-from repositories.engine.display import show_path, show_text, show_time
+from repositories.engine.display import show_names, show_path, show_text, show_time
 from repositories.engine.process.paths import inner_path
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Options(RepositoryOptions):
 def run(options: Options) -> int:
     """Print the entries in name order."""
     # Heavy; a wrong option should not wait for it.
-    from repositories.engine.browse.looking import entries_of
+    from repositories.engine.browse.looking import entries_of, names_of
     from repositories.engine.manifest.backups import find_backup
 
     terminal = terminal_of(options)
@@ -62,6 +62,10 @@ def run(options: Options) -> int:
     inner = inner_path(os.fsencode(path), backup.root.source.id)
     # A single directory is read before any prune could take its pages; a whole backup may take a while.
     with repository.begin_read() if options.recursive else contextlib.nullcontext():
+        if not (options.recursive or options.long or options.json):
+            for directory, names in names_of(repository.reader(), backup, inner):
+                terminal.line(show_names(directory, names))
+            return exits.DONE
         entries = entries_of(repository.reader(), backup, inner, recursive=options.recursive)
         _print(terminal, (repository, backup), entries, long=options.long)
     return exits.DONE

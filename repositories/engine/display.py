@@ -7,8 +7,10 @@ The escapes are reversible: `\\`, `\xNN` for one byte, `\uNNNN` and `\UNNNNNNNN`
 
 import base64
 import datetime as dt
+from collections.abc import Sequence
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_PLAIN = bytes(code for code in range(0x20, 0x7F) if code != ord("\\"))
 _SIZES = ("KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 
@@ -19,6 +21,15 @@ def show_path(path: bytes) -> str:
         if text.isprintable():
             return text
     return "".join(map(_show_character, path.decode("utf-8", "surrogateescape")))
+
+
+def show_names(directory: bytes, names: Sequence[bytes]) -> str:
+    """Return the paths of names in a directory ("" for none), a line each, as `show_path` shows them."""
+    prefix = directory + b"/" if directory else b""
+    if not b"".join(names).translate(None, _PLAIN):
+        shown = show_path(prefix)
+        return shown + b"\n".join(names).decode("ascii").replace("\n", f"\n{shown}")
+    return "\n".join(show_path(prefix + name) for name in names)
 
 
 def show_text(text: str) -> str:

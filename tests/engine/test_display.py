@@ -12,6 +12,7 @@ from repositories.engine.display import (
     show_bytes,
     show_count,
     show_duration,
+    show_names,
     show_path,
     show_text,
     show_time,
@@ -69,6 +70,12 @@ def test_every_name_can_be_read_back_from_what_is_shown(raw: bytes) -> None:
 def test_names_in_utf8_can_be_read_back_too(text: str) -> None:
     raw = text.encode("utf-8", "surrogatepass")
     assert read_shown(show_path(raw)) == raw
+
+
+@given(st.binary(max_size=8), st.lists(st.one_of(st.binary(min_size=1, max_size=8), st.just(b"plain")), min_size=1))
+def test_many_names_are_shown_as_each_of_them(directory: bytes, names: list[bytes]) -> None:
+    whole = [directory + b"/" + name if directory else name for name in names]
+    assert show_names(directory, names) == "\n".join(map(show_path, whole))
 
 
 def test_json_carries_the_bytes_only_where_the_text_is_not_the_name() -> None:

@@ -11,7 +11,8 @@ from repositories.engine.manifest.backups import Backup
 from repositories.engine.manifest.chunks import ChunkSource
 from repositories.engine.manifest.entries import Entry
 from repositories.engine.manifest.entry_reader import read_below, read_directory, read_entry
-from repositories.engine.manifest.order import join
+from repositories.engine.manifest.name_reader import read_names
+from repositories.engine.manifest.order import join, split
 
 
 def entry_at(source: ChunkSource, backup: Backup, path: bytes) -> Entry | None:
@@ -25,6 +26,19 @@ def entry_at(source: ChunkSource, backup: Backup, path: bytes) -> Entry | None:
     if entry is None:
         raise ConfigurationError(f"{show_path(path)} is not in backup {backup.short_id}", hint="ls shows what is")
     return entry
+
+
+def names_of(source: ChunkSource, backup: Backup, path: bytes) -> Iterator[tuple[bytes, list[bytes]]]:
+    """Yield (directory, names) of what a directory holds, many at once, or of the one object at `path`.
+
+    In name order. Raises ConfigurationError as `entry_at` does, IntegrityError.
+    """
+    named = entry_at(source, backup, path)
+    if path and named is not None and not named.is_directory:
+        directory, name = split(path)
+        yield directory, [name]
+    else:
+        yield from ((path, names) for names in read_names(source, backup.root.pages, path))
 
 
 def entries_of(source: ChunkSource, backup: Backup, path: bytes, *, recursive: bool) -> Iterator[tuple[bytes, Entry]]:

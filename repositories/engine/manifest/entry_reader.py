@@ -46,7 +46,7 @@ def _listings(source: ChunkSource, top: StreamRef | None, start: Key | None, los
         return
     last: Key = (b"", b"")
     begun = False
-    for data, page in _leaves(source, top, start, lost):
+    for data, page in read_leaves(source, top, start, lost):
         seen = 0
         for directory, raws in decode_leaf(data):
             entries = [(decode_entry(raw), raw) for raw in raws]
@@ -128,7 +128,7 @@ def check_order(last: Key, directory: bytes, entries: list[tuple[Entry, msgspec.
     key = directory_key(directory)
     if begun and key < last[0]:
         raise IntegrityError(f"a manifest lists directory {directory[:80]!r} out of order")
-    _check_directory(directory)
+    check_directory(directory)
     name = last[1] if begun and key == last[0] else b""
     for entry, _ in entries:
         if entry.name <= name:
@@ -137,16 +137,18 @@ def check_order(last: Key, directory: bytes, entries: list[tuple[Entry, msgspec.
     return key, name
 
 
-def _check_directory(directory: bytes) -> None:
+def check_directory(directory: bytes) -> None:
+    """Refuse what cannot be a path relative to a source."""
     if not directory:
         return
     if b"\0" in directory or not _NO_COMPONENTS.isdisjoint(directory.split(b"/")):
         raise IntegrityError(f"a manifest names a directory {directory[:80]!r}, which cannot be a path")
 
 
-def _leaves(
-    source: ChunkSource, top: StreamRef, start: Key | None, lost: Lost | None
+def read_leaves(
+    source: ChunkSource, top: StreamRef, start: Key | None, lost: Lost | None = None
 ) -> Iterator[tuple[bytes, PageRef]]:
+    """Yield the leaves in order with what their lists say of them; with `start`, without those that come before."""
     if not 0 <= top.level <= LEVEL_LIMIT:
         raise IntegrityError(f"a manifest claims {top.level} levels of pages")
     stack: list[tuple[PageRef, int]] = [(PageRef(top.id, top.count, top.length), top.level)]

@@ -58,7 +58,12 @@ def check_count(page: PageRef, seen: int) -> None:
 
 def check_first(page: PageRef, directory: bytes, first: Entry) -> None:
     """Raise IntegrityError unless a leaf begins with the entry that the list above it names."""
-    if page.directory is not None and (page.directory, page.name) != (directory, first.name):
+    check_first_name(page, directory, first.name)
+
+
+def check_first_name(page: PageRef, directory: bytes, first: bytes) -> None:
+    """Raise IntegrityError unless a leaf begins with the name that the list above it names."""
+    if page.directory is not None and (page.directory, page.name) != (directory, first):
         raise IntegrityError(f"manifest page {page.id.hex()} begins with another entry than the list above it says")
 
 

@@ -39,7 +39,21 @@ class Group(msgspec.Struct, array_like=True, frozen=True):
     entries: list[msgspec.Raw]
 
 
+class _Named(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """The beginning of an entry; what follows the name is passed over."""
+
+    type: int
+    name: bytes
+
+
+class _NamedGroup(msgspec.Struct, array_like=True, frozen=True):
+    shared: int
+    suffix: bytes
+    entries: list[_Named]
+
+
 _Item = TypeVar("_Item")
+_AnyGroup = TypeVar("_AnyGroup", Group, _NamedGroup)
 
 
 class _Page(msgspec.Struct, array_like=True, frozen=True):
@@ -49,6 +63,7 @@ class _Page(msgspec.Struct, array_like=True, frozen=True):
 
 _page_decoder: Final = msgspec.msgpack.Decoder(_Page)
 _groups_decoder: Final = msgspec.msgpack.Decoder(list[Group])
+_names_decoder: Final = msgspec.msgpack.Decoder(list[_NamedGroup])
 _refs_decoder: Final = msgspec.msgpack.Decoder(list[PageRef])
 _records_decoder: Final = msgspec.msgpack.Decoder(list[msgspec.Raw])
 
@@ -99,14 +114,25 @@ def _body(data: bytes, level: int) -> msgspec.Raw:
 
 def decode_leaf(data: bytes) -> Iterator[tuple[bytes, list[msgspec.Raw]]]:
     """Yield (directory, raw entries) of a leaf; raises IntegrityError."""
+    for directory, group in _directories(_decode(_groups_decoder, data, 0)):
+        yield directory, group.entries
+
+
+def decode_names(data: bytes) -> Iterator[tuple[bytes, list[bytes]]]:
+    """Yield (directory, names of entries) of a leaf, whose entries are not looked at else; raises IntegrityError."""
+    for directory, group in _directories(_decode(_names_decoder, data, 0)):
+        yield directory, [entry.name for entry in group.entries]
+
+
+def _directories(groups: list[_AnyGroup]) -> Iterator[tuple[bytes, _AnyGroup]]:
     previous = b""
-    for group in _decode(_groups_decoder, data, 0):
+    for group in groups:
         if not 0 <= group.shared <= len(previous) or not group.entries:
             raise IntegrityError("a manifest page has an impossible group")
         previous = previous[: group.shared] + group.suffix
         if len(previous) > PATH_LIMIT:
             raise IntegrityError("a manifest page has a directory path that is too long")
-        yield previous, group.entries
+        yield previous, group
 
 
 def decode_list(data: bytes, level: int) -> list[PageRef]:

@@ -17,7 +17,7 @@ from repositories.engine.browse.criteria import Criteria
 from repositories.engine.browse.difference import differences
 from repositories.engine.browse.dump import dump_archive
 from repositories.engine.browse.finding import Search
-from repositories.engine.browse.looking import entries_of
+from repositories.engine.browse.looking import entries_of, names_of
 from repositories.engine.check import CheckRequest, check
 from repositories.engine.copying import CopyRequest, copy_backups
 from repositories.engine.errors import EngineError
@@ -59,6 +59,8 @@ def checked(repository: Repository, backup: Backup, place: Path) -> int:
 
 def _listed(repository: Repository, backup: Backup, place: Path) -> int:
     del place
+    for _ in names_of(repository.reader(), backup, b""):
+        pass
     for _ in entries_of(repository.reader(), backup, b"", recursive=True):
         pass
     return 0
