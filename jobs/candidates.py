@@ -111,12 +111,13 @@ def waiting_candidates(now: dt.datetime) -> list[Candidate]:
         state=RunState.QUEUED, admitted_at__isnull=True, cancel_requested_at__isnull=True, not_before__lte=now
     )
     rows = list(waiting.order_by().values(*_COLUMNS))
-    sources = _sources({row["job_id"] for row in rows if row["job_id"]})
+    sources = source_limits({row["job_id"] for row in rows if row["job_id"]})
     candidates = [_candidate(row, sources.get(row["job_id"], ())) for row in rows]
     return sorted(candidates, key=lambda one: order_key(one.priority, one.waiting_since, one.run_id, now))
 
 
-def _sources(job_ids: set[uuid.UUID]) -> Mapping[uuid.UUID, Sequence[SourceLimit]]:
+def source_limits(job_ids: set[uuid.UUID]) -> Mapping[uuid.UUID, Sequence[SourceLimit]]:
+    """Return the sources of jobs with their limits, in each job's order."""
     places = JobSource.objects.filter(job_id__in=job_ids).order_by("job_id", "position")
     found: dict[uuid.UUID, list[SourceLimit]] = defaultdict(list)
     for job_id, source_id, shown, limit in places.values_list(

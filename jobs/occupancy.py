@@ -94,7 +94,7 @@ class Occupancy:
 
 def count_occupancy(*, now: dt.datetime) -> Occupancy:
     """Read the figures of all gates."""
-    occupancy = Occupancy(slots=_live_slots(now), frozen=_frozen(), pending_chains=_pending_chains())
+    occupancy = Occupancy(slots=live_slots(now), frozen=_frozen(), pending_chains=_pending_chains())
     occupancy.rules, occupancy.now = current_rules(), now
     active = Run.objects.filter(Q(state=RunState.RUNNING) | Q(state=RunState.QUEUED, admitted_at__isnull=False))
     rows = list(active.values_list("id", "kind", "trigger", "repository_id", "runner_id", "worker"))
@@ -116,7 +116,8 @@ def _live_hosts(now: dt.datetime) -> set[tuple[uuid.UUID, str]]:
     return set(_live(now).values_list("runner_id", "host"))
 
 
-def _live_slots(now: dt.datetime) -> dict[uuid.UUID, int]:
+def live_slots(now: dt.datetime) -> dict[uuid.UUID, int]:
+    """Return the slots of each runner's live processes."""
     live = _live(now)
     return dict(live.values("runner_id").annotate(total=Sum("slots")).values_list("runner_id", "total"))
 

@@ -16,7 +16,7 @@ from tests.jobs.builders import NOW, make_job, make_run, make_schedule
 SECOND, MINUTE, HOUR = dt.timedelta(seconds=1), dt.timedelta(minutes=1), dt.timedelta(hours=1)
 DAY, YEAR = dt.timedelta(days=1), dt.timedelta(days=365)
 OUTAGES = [5 * SECOND, 5 * MINUTE, 3 * DAY, 3 * YEAR]
-DEFINITIONS = {
+DEFINITIONS: dict[str, dict[str, Any]] = {
     "daily": {"type": "daily", "time": "02:00", "time_zone": "UTC"},
     "hourly": {"type": "interval", "every_seconds": 3600},
     "minutely": {"type": "interval", "every_seconds": 60},
@@ -51,7 +51,7 @@ def test_after_any_outage_every_instant_is_a_run_or_in_one_decision(
     policy: str, kind: str, outage: dt.timedelta
 ) -> None:
     """5.9: down for 5 s, 5 min, 3 days, 3 years: nothing lost, nothing twice, bounded rows, each with its sentence."""
-    within = {"missed_within_seconds": 7200} if policy == "once_within" else {}
+    within: dict[str, Any] = {"missed_within_seconds": 7200} if policy == "once_within" else {}
     schedule = make_schedule(definition=DEFINITIONS[kind], anchor=NOW - DAY, missed=policy, **within)
     back = NOW + outage
     claim_due(now=back)
