@@ -5,6 +5,7 @@ engine's standard input, and stays out of reprs, logs, arguments and messages.
 """
 
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from repositories.engine.high_water import HighWater
@@ -18,7 +19,8 @@ from repositories.vault import password_context, unseal
 class RepositoryAccess:
     """Everything that opening takes; `expected_id` is None until the first opening adopted one (A10).
 
-    `remembered` is what was seen of that repository before.
+    `remembered` is what was seen of that repository before. `credentials` let a worker in to a remote medium: they are
+    its machine's own (workers.media), never a row's.
     """
 
     id: uuid.UUID
@@ -26,6 +28,7 @@ class RepositoryAccess:
     password: bytes = field(repr=False)
     expected_id: str | None
     remembered: HighWater = field(repr=False)
+    credentials: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 def repository_access(*, repository_id: uuid.UUID) -> RepositoryAccess:

@@ -39,12 +39,13 @@ PREFIX = "SYNCOVA_"
 # What the engine tells a hook about its run: handed on to programs, never read by us.
 FOREIGN_PREFIXES = ("SYNCOVA_RUN_",)
 
-SERVER, BASICS, WEB, SCHEDULER, WORKER, CLIENT = (
+SERVER, BASICS, WEB, SCHEDULER, WORKER, MEDIA, CLIENT = (
     "Servers",
     "Basics",
     "Web",
     "Scheduler",
     "Worker",
+    "Remote repositories: workers and command-line programs",
     "Command-line programs",
 )
 
@@ -215,6 +216,34 @@ TABLE: tuple[Setting, ...] = (
         "Accept repositories made with the published empty password. Every start logs a warning.",
         "false",
     ),
+    Setting(
+        "SYNCOVA_WEBDAV_PASSWORD",
+        Kind.TEXT,
+        MEDIA,
+        "Password of the user in a webdavs:// location.",
+        secret=True,
+    ),
+    Setting(
+        "SYNCOVA_WEBDAV_TOKEN",
+        Kind.TEXT,
+        MEDIA,
+        "Bearer token for a webdavs:// location, in place of user and password.",
+        secret=True,
+    ),
+    Setting(
+        "SYNCOVA_SFTP_KEY",
+        Kind.PATH,
+        MEDIA,
+        "Private key for sftp:// locations. Unset: the ssh agent, else ~/.ssh/id_ed25519, id_ecdsa or id_rsa.",
+    ),
+    Setting("SYNCOVA_SFTP_KEY_PASSPHRASE", Kind.TEXT, MEDIA, "Passphrase of that key.", secret=True),
+    Setting("SYNCOVA_SFTP_PASSWORD", Kind.TEXT, MEDIA, "Password of the user in an sftp:// location.", secret=True),
+    Setting(
+        "SYNCOVA_SFTP_KNOWN_HOSTS",
+        Kind.PATH,
+        MEDIA,
+        "Keys of servers in sftp:// locations. Unset: ~/.ssh/known_hosts, else /etc/ssh/ssh_known_hosts.",
+    ),
     Setting("SYNCOVA_REPOSITORY", Kind.TEXT, CLIENT, "Location of the repository, in place of -r.", None),
     Setting(
         "SYNCOVA_REPOSITORY_PASSWORD",
@@ -222,34 +251,6 @@ TABLE: tuple[Setting, ...] = (
         CLIENT,
         "Password of the repository, in place of --password-file.",
         secret=True,
-    ),
-    Setting(
-        "SYNCOVA_WEBDAV_PASSWORD",
-        Kind.TEXT,
-        CLIENT,
-        "Password of the user in a webdavs:// location.",
-        secret=True,
-    ),
-    Setting(
-        "SYNCOVA_WEBDAV_TOKEN",
-        Kind.TEXT,
-        CLIENT,
-        "Bearer token for a webdavs:// location, in place of user and password.",
-        secret=True,
-    ),
-    Setting(
-        "SYNCOVA_SFTP_KEY",
-        Kind.PATH,
-        CLIENT,
-        "Private key for sftp:// locations. Unset: the ssh agent, else ~/.ssh/id_ed25519, id_ecdsa or id_rsa.",
-    ),
-    Setting("SYNCOVA_SFTP_KEY_PASSPHRASE", Kind.TEXT, CLIENT, "Passphrase of that key.", secret=True),
-    Setting("SYNCOVA_SFTP_PASSWORD", Kind.TEXT, CLIENT, "Password of the user in an sftp:// location.", secret=True),
-    Setting(
-        "SYNCOVA_SFTP_KNOWN_HOSTS",
-        Kind.PATH,
-        CLIENT,
-        "Keys of servers in sftp:// locations. Unset: ~/.ssh/known_hosts, else /etc/ssh/ssh_known_hosts.",
     ),
     Setting("SYNCOVA_URL", Kind.TEXT, CLIENT, "Address of the API that `ctl` speaks to. Unset: what `up` wrote."),
     Setting("SYNCOVA_TOKEN", Kind.TEXT, CLIENT, "API token that `ctl` uses. Unset: what `up` wrote.", secret=True),

@@ -1,6 +1,7 @@
 """The engine's requests, made from runs and repositories; pure but for the names of this host and process.
 
-Owns the translation alone. The password goes nowhere but into the request's line on the child's standard input.
+Owns the translation alone. The password and the medium's credentials go nowhere but into the request's line on the
+child's standard input.
 """
 
 import os
@@ -75,6 +76,7 @@ def _access(access: RepositoryAccess) -> requests.RepositoryAccess:
         location=access.location,
         password=access.password.decode("utf-8"),
         remembered=requests.RememberedState(repository_id=access.expected_id or "", state=access.remembered),
+        credentials=dict(access.credentials),
     )
 
 

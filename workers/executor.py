@@ -24,6 +24,7 @@ from workers.backup import back_up
 from workers.check import check
 from workers.database import until_done
 from workers.engine_run import asked
+from workers.media import reached
 
 Operation = Callable[[ExecutionRequest, ExecutionControl, Repository, RepositoryAccess], ExecutionResult]
 
@@ -74,6 +75,10 @@ class EngineExecutor:
             )
         if not access.password:
             control.log("warning", "The repository is unencrypted: it opens with the published empty password.")
+        try:
+            access = reached(access)
+        except ConfigurationError as error:
+            return ExecutionResult(failure=Failure(error.code, error.message, FailureClass.CONFIGURATION, error.hint))
         return operation(request, control, row, access)
 
 

@@ -9,14 +9,17 @@ import uuid
 from jobs.database_time import database_now
 from repositories.engine.process.client import EngineProcess
 from repositories.engine.process.protocol import ErrorInfo, Event, Failed, Opened
+from repositories.engine.storage.remote_locations import is_remote
 from repositories.errors import RepositoryUnknownError
 from repositories.opening import RepositoryAccess, repository_access
 from repositories.services import repository_inspected, repository_inspection_failed
 from repositories.vault import SecretUnreadableError
+from syncova_project.errors import ConfigurationError
 from workers import drain
 from workers.database import until_done
 from workers.engine_request import engine_environment, info_request
 from workers.engine_run import follow
+from workers.media import reached
 from workers.openings import Look, record_look
 from workers.outcome import clean
 
@@ -33,8 +36,12 @@ def inspect(repository_id: uuid.UUID) -> None:
     except SecretUnreadableError as error:
         _report(repository_id, error.code, error.message)
         return
-    if access is not None:
-        _open(access)
+    if access is None:
+        return
+    try:
+        _open(reached(access))
+    except ConfigurationError as error:
+        _report(repository_id, error.code, f"{error.message} {error.hint}".rstrip())
 
 
 def _open(access: RepositoryAccess) -> None:
@@ -50,13 +57,18 @@ def _open(access: RepositoryAccess) -> None:
         until_done(lambda: _seen(access, opened[0]))
     elif not drain.requested():
         error = last.error if isinstance(last, Failed) else ErrorInfo(code="ENGINE_PROTOCOL", message="no id was told")
-        _report(access.id, error.code, error.message)
+        _report(access.id, error.code, _reason(error, access))
 
 
 def _seen(access: RepositoryAccess, opened: Opened) -> None:
     row = repository_inspected(repository_id=access.id, repository_hex=opened.repository_id, now=database_now())
     if row.repository_id == opened.repository_id:
         record_look(Look(access.id, None, access.remembered, opened.seen, opened.earlier_state))
+
+
+def _reason(error: ErrorInfo, access: RepositoryAccess) -> str:
+    # What is amiss with a remote medium is mended on this worker's machine, which no program that asks knows.
+    return f"{error.message}; {error.hint}" if error.hint and is_remote(access.location) else error.message
 
 
 def _report(repository_id: uuid.UUID, code: str, message: str) -> None:

@@ -4,12 +4,14 @@ Never an argument and never the location. Owns which variables are read for whic
 """
 
 import configparser
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from repositories.console.failures import CommandError
 from repositories.engine.storage import credentials as names
 from repositories.engine.storage.locations import parse_location
+from repositories.engine.storage.remote_locations import RemoteLocation
 from syncova_project import env
 
 _HOME_KEYS: Final = ("id_ed25519", "id_ecdsa", "id_rsa")
@@ -17,17 +19,25 @@ _HOME_KNOWN_HOSTS: Final = ".ssh/known_hosts"
 _KNOWN_HOSTS: Final = "/etc/ssh/ssh_known_hosts"
 
 
-def credentials_for(location: str) -> dict[str, str]:
+def credentials_for(location: str, settings: env.Environment | None = None) -> dict[str, str]:
     """Return what opens the medium that `location` names, by the engine's names; empty for a directory.
 
-    What is not set is left out: the engine says what it misses. Raises CommandError for a file that cannot be read,
-    ConfigurationError.
+    `settings`: where ours are read; None: in this process's environment alone. What is not set is left out: the engine
+    says what it misses. Raises CommandError for a file that cannot be read, ConfigurationError.
     """
     place = parse_location(location)
     if isinstance(place, str):
         return {}
-    found = {"s3": _aws, "sftp": _sftp}.get(place.scheme, _webdav)()
+    ours = settings or env.process_environment()
+    found = _aws() if place.scheme == "s3" else {"sftp": _sftp}.get(place.scheme, _webdav)(ours)
     return {name: value for name, value in found.items() if value}
+
+
+def with_region(place: RemoteLocation) -> RemoteLocation:
+    """Return an S3 location with this machine's region where it names none, and every other as it is."""
+    if place.scheme != "s3" or place.region:
+        return place
+    return replace(place, region=env.foreign("AWS_REGION") or env.foreign("AWS_DEFAULT_REGION") or "")
 
 
 def _aws() -> dict[str, str | None]:
@@ -66,29 +76,29 @@ def _aws_profile() -> dict[str, str | None]:
     }
 
 
-def _sftp() -> dict[str, str | None]:
+def _sftp(settings: env.Environment) -> dict[str, str | None]:
     agent = env.foreign("SSH_AUTH_SOCK")
-    key = env.text("SYNCOVA_SFTP_KEY")
-    password = env.text("SYNCOVA_SFTP_PASSWORD")
+    key = settings.text("SYNCOVA_SFTP_KEY")
+    password = settings.text("SYNCOVA_SFTP_PASSWORD")
     if key is None and agent is None and password is None:
         key = next((str(path) for name in _HOME_KEYS if (path := _home() / ".ssh" / name).is_file()), None)
-    known = env.text("SYNCOVA_SFTP_KNOWN_HOSTS")
+    known = settings.text("SYNCOVA_SFTP_KNOWN_HOSTS")
     if known is None:
         own = _home() / _HOME_KNOWN_HOSTS
         known = str(own) if own.is_file() else _KNOWN_HOSTS
     return {
         names.KEY_FILE: key,
-        names.KEY_PASSPHRASE: env.text("SYNCOVA_SFTP_KEY_PASSPHRASE"),
+        names.KEY_PASSPHRASE: settings.text("SYNCOVA_SFTP_KEY_PASSPHRASE"),
         names.PASSWORD: password,
         names.AGENT: agent,
         names.KNOWN_HOSTS: known,
     }
 
 
-def _webdav() -> dict[str, str | None]:
+def _webdav(settings: env.Environment) -> dict[str, str | None]:
     return {
-        names.PASSWORD: env.text("SYNCOVA_WEBDAV_PASSWORD"),
-        names.TOKEN: env.text("SYNCOVA_WEBDAV_TOKEN"),
+        names.PASSWORD: settings.text("SYNCOVA_WEBDAV_PASSWORD"),
+        names.TOKEN: settings.text("SYNCOVA_WEBDAV_TOKEN"),
     }
 
 

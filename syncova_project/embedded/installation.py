@@ -10,7 +10,7 @@ from syncova_project import env
 from syncova_project.embedded import keepsakes
 from syncova_project.embedded.accounts import Account, can_read
 from syncova_project.embedded.layout import Layout
-from syncova_project.setting_table import CLIENT, TABLE
+from syncova_project.setting_table import CLIENT, MEDIA, TABLE
 
 DATABASE, MIGRATION, BROKER = "SYNCOVA_DATABASE_URL", "SYNCOVA_MIGRATION_DATABASE_URL", "SYNCOVA_BROKER_URL"
 # Setting → its file in DATA/secrets.
@@ -62,12 +62,13 @@ def child_variables(
     """Return the whole environment of a child: exactly the settings of its starter, read from no other place.
 
     `account`: the service user, who gets only what it needs; None: the starter's own user. The address for
-    migrations goes to migrations alone.
+    migrations goes to migrations alone, and credentials of remote repositories to no service user: workers open them.
     """
     restricted = account is not None and account.switched
     variables = _system_variables(layout) if restricted else env.inherited(without_settings=True)
     for setting in TABLE:
-        if setting.section == CLIENT or (setting.name == MIGRATION and not migrating):
+        needless = (CLIENT, MEDIA) if restricted else (CLIENT,)
+        if setting.section in needless or (setting.name == MIGRATION and not migrating):
             continue
         variables |= _passed_on(setting.name, environment, account if restricted else None)
     return variables | {

@@ -79,7 +79,8 @@ def test_a_refused_registration_keeps_no_key() -> None:
     [
         ({"password": ""}, 400, "ENCRYPTION_REQUIRED"),
         ({"location": "relative"}, 400, "VALIDATION_FAILED"),
-        ({"location": "s3://bucket"}, 400, "LOCATION_NOT_AVAILABLE"),
+        ({"location": "b2://bucket"}, 400, "LOCATION_NOT_AVAILABLE"),
+        ({"location": "sftp://me:secret@host/x"}, 400, "VALIDATION_FAILED"),
         ({"location": "s3:bucket/x"}, 400, "LOCATION_NOT_AVAILABLE"),
         ({"name": "TAKEN"}, 409, "REPOSITORY_NAME_TAKEN"),
         ({"location": "/srv/taken/"}, 409, "REPOSITORY_ALREADY_REGISTERED"),

@@ -105,6 +105,17 @@ def test_a_service_user_gets_only_what_it_needs(layout, monkeypatch):
     assert variables["SYNCOVA_SETTINGS_FILE"] == "/dev/null"
 
 
+def test_credentials_of_remote_repositories_go_to_the_workers_user_alone(layout, monkeypatch):
+    """4.8: by the name of their file, so that no environment holds them."""
+    monkeypatch.setenv("SYNCOVA_WEBDAV_PASSWORD_FILE", "/etc/backup/webdav")
+    service = accounts.Account("other", 54321, 54321, switched=True)
+    own, others = (
+        installation.child_variables(env.process_environment(), layout, account) for account in (None, service)
+    )
+    assert own["SYNCOVA_WEBDAV_PASSWORD_FILE"] == "/etc/backup/webdav"
+    assert not [name for name in others if "WEBDAV" in name]
+
+
 def test_every_child_leaves_its_temporary_files_where_the_next_start_removes_them(layout):
     """Each in a directory of its own user: root never works in one that others may write."""
     service = accounts.Account("other", 54321, 54321, switched=True)

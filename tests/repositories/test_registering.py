@@ -183,18 +183,55 @@ def test_a_location_is_an_absolute_path(location: str) -> None:
 @pytest.mark.parametrize(
     "location",
     [
-        "s3://bucket/prefix",
-        "sftp://user:secret@host/path",
+        "b2://bucket/prefix",
         "s3:bucket",
         "user@host:path",
         "C:\\\\b",
-        "rest:http://secret",
+        "rest:http://user:secret@host",
     ],
 )
 def test_a_location_that_cannot_be_opened_is_refused_without_quoting_it(location: str) -> None:
     with pytest.raises(LocationNotAvailableError) as caught:
         register(location=location)
     assert "secret" not in f"{caught.value.message} {caught.value.hint} {caught.value.details}"
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        "sftp://user:secret@host/path",
+        "webdavs://user:secret@host/path",
+        "s3://key:secret@bucket/prefix",
+        "s3://bucket/prefix?secret_access_key=secret",
+        "s3://bucket/prefix?endpoint=https://key:secret@host",
+        "sftp://host/secret",
+        "webdavs://host/a/../secret",
+        "s3://b/secret",
+    ],
+)
+def test_a_remote_location_with_a_secret_or_a_mistake_is_refused_without_quoting_it(location: str) -> None:
+    """4.8: nothing of it is kept either."""
+    with pytest.raises(ValidationFailedError) as caught:
+        register(location=location)
+    assert caught.value.details["location"]
+    assert "secret" not in f"{caught.value.message} {caught.value.hint} {caught.value.details}"
+    assert not Repository.objects.exists()
+    assert "secret" not in str(list(AuditEntry.objects.values()))
+
+
+@pytest.mark.parametrize(
+    ("location", "stored"),
+    [
+        ("s3://bucket/prefix/?region=eu-1&endpoint=HOST", "s3://bucket/prefix?endpoint=https://host&region=eu-1"),
+        ("WEBDAVS://Me@HOST/a%20b/", "webdavs://Me@host/a%20b"),
+        ("sftp://me@Host:22/srv", "sftp://me@host:22/srv"),
+    ],
+)
+def test_a_remote_location_is_stored_in_one_form(location: str, stored: str) -> None:
+    """4.6: so that the same place is registered once."""
+    assert register(location=location).location == stored
+    with pytest.raises(RepositoryRegisteredError):
+        register(name="other", location=stored)
 
 
 @pytest.mark.parametrize(

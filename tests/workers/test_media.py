@@ -31,11 +31,11 @@ def small_medium(place: Path, size: str) -> Iterator[Path]:
         subprocess.run(["umount", "--lazy", place], check=True)
 
 
-def alone(module: str, *words: str) -> tuple[int, dict[str, Any]]:
-    """Run a command that has nothing but the medium and the password; return exit code and JSON."""
+def alone(module: str, *words: str, **variables: str) -> tuple[int, dict[str, Any]]:
+    """Run a command that has nothing but the medium, the password and `variables`; return exit code and JSON."""
     done = subprocess.run(
         [sys.executable, "-P", "-m", module, *words, "--json"],
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(PROJECT), "SYNCOVA_DATA_DIR": "/nonexistent"},
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(PROJECT), "SYNCOVA_DATA_DIR": "/nonexistent", **variables},
         capture_output=True,
         check=False,
     )
