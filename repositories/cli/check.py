@@ -159,7 +159,16 @@ def _print_keys(terminal: Terminal, report: dict[str, Any]) -> None:
             terminal.note("prunes seal packs anew over time: syncova-repo prune; info shows how much is left")
     if report["disowned_objects"]:
         objects = show_count(report["disowned_objects"], "object")
-        terminal.note(f"{objects} do not count: sealed by an ended key after it had ended; who used an old password?")
+        terminal.note(
+            f"{objects} do not count: sealed by an ended key after it had ended, by a command that had begun before, "
+            "or by someone who used an old password"
+        )
+    if report["passed_by_objects"]:
+        objects = show_count(report["passed_by_objects"], "object")
+        terminal.note(
+            f"{objects} do not count: left by work that was under way when the keys were rotated, and refused; prunes "
+            "remove what nobody needs of it"
+        )
 
 
 def _print_foreign(terminal: Terminal, report: dict[str, Any]) -> None:
@@ -188,6 +197,7 @@ def _print_notes(terminal: Terminal, report: dict[str, Any]) -> None:
         void = show_count(report["void_manifests"], "manifest")
         terminal.note(f"{void} came too late for a prune and count as no backups: see repair --adopt")
     if report["reserve"] != "present":
-        terminal.note(f"the reserve is {report['reserve']}: a full medium could not be cleaned; repair puts it back")
+        state = report["reserve"]
+        terminal.note(f"the reserve is {state}: a full medium might not be cleaned; repair and prune put it back")
     if report["hint"]:
         terminal.note(f"Next: {report['hint']}")

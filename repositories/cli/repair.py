@@ -144,4 +144,4 @@ def _print_verdict(terminal: Terminal, report: dict[str, Any], check: dict[str, 
     elif report["aside_count"] and check["ok"]:
         terminal.note("Next: when a backup and a check have ended well: repair --remove-aside removes what lies aside")
     if check["reserve"] != "present":
-        terminal.note("The reserve of the repository is not there: make room, then repair again")
+        terminal.note(f"The reserve of the repository is {check['reserve']}: make room, then repair again")

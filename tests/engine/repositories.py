@@ -6,8 +6,10 @@ from pathlib import Path
 
 from repositories.engine.backup import BackupOptions, BackupResult, Hooks, SourceSpec, back_up
 from repositories.engine.clock import SYSTEM_CLOCK, Clock
+from repositories.engine.format.kinds import RESERVE_NAME
 from repositories.engine.ids import backup_id, uuid7
 from repositories.engine.keys.kdf import KdfParameters
+from repositories.engine.limits import MIB
 from repositories.engine.manifest.backups import list_backups, walk_entries
 from repositories.engine.manifest.entries import Entry
 from repositories.engine.repository import CreateOptions, Repository, WriteSession, create_repository
@@ -17,6 +19,7 @@ from repositories.engine.storage.local import LocalStorage
 from repositories.engine.storage.memory import MemoryStorage
 
 PASSWORD = b"correct horse"
+_RESERVE = bytes(4 * MIB)
 CHEAP = KdfParameters(memory_kib=64, iterations=1, lanes=1)
 
 
@@ -35,8 +38,11 @@ class LaterClock:
 
 def make_repository(storage: Storage | None = None, clock: Clock = SYSTEM_CLOCK) -> Repository:
     """Return a new repository, in memory unless `storage` is given."""
-    options = CreateOptions(password=PASSWORD, kdf=CHEAP, reserve_bytes=1024, clock=clock)
-    return create_repository(storage or MemoryStorage(), options).repository
+    options = CreateOptions(password=PASSWORD, kdf=CHEAP, reserve_bytes=0, clock=clock)
+    made = create_repository(storage or MemoryStorage(), options).repository
+    # 4 MiB of randomness take longer than all the rest.
+    made.storage.put(RESERVE_NAME, _RESERVE)
+    return made
 
 
 def local_repository(path: Path) -> Repository:

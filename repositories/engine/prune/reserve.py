@@ -98,17 +98,18 @@ class ReservedStorage(Storage):
 
 
 def put_back(storage: Storage, randomness: Randomness) -> bool:
-    """Put the reserve if it is not there and there is room for more than it; return whether it is there now.
+    """Put the reserve if it is not there, or cut, and there is room for more than it; return whether it is whole now.
 
-    A medium that refuses is no failure of the prune: the next one tries again.
+    A medium that refuses is no failure of the prune: the next one tries again. What is left of it stays until then.
     """
     with contextlib.suppress(ObjectMissingError):
-        return storage.size(RESERVE_NAME) > 0
+        if storage.size(RESERVE_NAME) >= RESERVE_BYTES:
+            return True
     free = storage.free_space()
     if free is not None and free < _ROOM_WANTED:
         return False
     try:
-        storage.put(RESERVE_NAME, randomness(RESERVE_BYTES))
+        storage.put(RESERVE_NAME, randomness(RESERVE_BYTES), overwrite=True)
     except RepositoryError:
         return False
     return True

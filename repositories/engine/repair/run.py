@@ -10,7 +10,7 @@ from functools import partial
 from repositories.engine.backup.options import Hooks
 from repositories.engine.check import CheckRequest, check
 from repositories.engine.check.report import Beat, CheckProblem, CheckReport
-from repositories.engine.check.reserve import MISSING, PRESENT, state_of_reserve
+from repositories.engine.check.reserve import PRESENT, state_of_reserve
 from repositories.engine.errors import OperationCancelledError, RepositoryError
 from repositories.engine.format.kinds import RESERVE_NAME
 from repositories.engine.prune.reserve import ReservedStorage, put_back
@@ -35,7 +35,7 @@ def repair(repository: Repository, request: RepairRequest, hooks: Hooks) -> Repa
     repository.require_writable()
     reserve = state_of_reserve(repository.storage)
     storage = ReservedStorage(repository.storage)
-    work = _Work(repository if request.dry_run else _on(repository, storage), request, hooks)
+    work = _Work(_on(repository, repository.storage if request.dry_run else storage), request, hooks)
     try:
         after, adopted = work.run()
     finally:
@@ -48,7 +48,7 @@ def repair(repository: Repository, request: RepairRequest, hooks: Hooks) -> Repa
 
 
 def _on(repository: Repository, storage: Storage) -> Repository:
-    """Return the same repository on the medium as `storage` shows it."""
+    """Return the same repository as `storage` shows it: nothing that was read before, or that this machine keeps."""
     store = dataclasses.replace(repository.store, storage=storage)
     same = Repository(store, repository.config, repository.clock, repository.unknown_write_features)
     same.refuse_writing = repository.refuse_writing
@@ -125,12 +125,9 @@ def _unread(hurt: HurtFence) -> CheckReport:
 
 def _mend_reserve(repository: Repository, state: str, steps: Steps) -> None:
     told = f"it is {state}: put back, so that a full medium can be cleaned"
-    steps.do("reserve", RESERVE_NAME, told, partial(_put_reserve, repository, missing=state == MISSING))
+    steps.do("reserve", RESERVE_NAME, told, partial(_put_reserve, repository))
 
 
-def _put_reserve(repository: Repository, *, missing: bool) -> None:
-    storage: Storage = repository.storage
-    if not missing:
-        storage.delete(RESERVE_NAME)
-    if not put_back(storage, repository.store.randomness):
+def _put_reserve(repository: Repository) -> None:
+    if not put_back(repository.storage, repository.store.randomness):
         raise RepositoryError("the medium has no room for it", hint="make room, then repair again")

@@ -9,10 +9,12 @@ from repositories.engine.errors import OperationCancelledError
 from repositories.engine.format.headers import FOOTER_LENGTH
 from repositories.engine.format.kinds import COPIES, RESERVE_NAME
 from repositories.engine.ids import ChunkKind
+from repositories.engine.limits import MIB
 from repositories.engine.manifest.backups import list_backups
 from repositories.engine.repair import RepairRequest, repair
 from repositories.engine.repository import open_repository
 from repositories.engine.storage.memory import MemoryStorage
+from tests.engine.prune.builders import run as prune
 from tests.engine.repair.hurting import (
     FILES,
     back_up,
@@ -158,6 +160,27 @@ def test_a_dry_run_writes_nothing_and_names_the_steps(storage: MemoryStorage) ->
     done = mend(storage)
     assert [(step.kind, step.object) for step in done.steps] == [(step.kind, step.object) for step in told.steps]
     assert all(step.done for step in done.steps)
+
+
+@pytest.mark.parametrize("mends", ["repair", "prune"])
+def test_a_cut_reserve_is_made_whole_again(storage: MemoryStorage, mends: str) -> None:
+    storage.objects[RESERVE_NAME] = storage.objects[RESERVE_NAME][:1000]
+    assert run_check(storage, read_data=False).reserve == "short"
+    if mends == "repair":
+        report = mend(storage)
+        assert [(step.kind, step.done) for step in report.steps] == [("reserve", True)]
+    else:
+        prune(storage)
+    assert len(storage.objects[RESERVE_NAME]) == 4 * MIB
+    assert run_check(storage, read_data=False).reserve == "present"
+
+
+def test_a_cut_reserve_stays_where_there_is_no_room(storage: MemoryStorage, monkeypatch: pytest.MonkeyPatch) -> None:
+    storage.objects[RESERVE_NAME] = bytes(1000)
+    monkeypatch.setattr(MemoryStorage, "free_space", lambda _: MIB)
+    report = mend(storage)
+    assert (report.undone, report.after.reserve) == (1, "short")
+    assert storage.objects[RESERVE_NAME] == bytes(1000)
 
 
 def test_a_cancelled_repair_is_run_again(storage: MemoryStorage, tmp_path: Path) -> None:
