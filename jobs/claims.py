@@ -5,16 +5,18 @@ apart; the unique instant holds even if that failed. A row that cannot be planne
 """
 
 import datetime as dt
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from django.db import connection, transaction
 
-from jobs import decisions, transitions
+from jobs import calendar, decisions, transitions
 from jobs.due import Step, step_of
 from jobs.flags import flag_schedule, flag_stuck
 from jobs.models import Run, Schedule, ScheduleDecision
+from jobs.planning import columns_of
 from jobs.poison import POISON
 from jobs.states import ACTIVE_STATES, DecisionOutcome, HeldCode, RunKind, ScheduleState, Trigger
 from jobs.successors import NewRun
@@ -23,8 +25,10 @@ from jobs.window_rows import current_rules, plan_by_windows
 BATCH: Final = 500
 
 _MOVE: Final = """
-UPDATE schedules SET next_at = moved.next_at, last_planned_at = moved.claimed
-FROM unnest(%s::uuid[], %s::timestamptz[], %s::timestamptz[]) AS moved (id, next_at, claimed)
+UPDATE schedules SET next_at = moved.next_at, next_wall = moved.next_wall, fingerprint = moved.fingerprint,
+    last_planned_at = moved.claimed
+FROM unnest(%s::uuid[], %s::timestamptz[], %s::text[], %s::text[], %s::timestamptz[])
+    AS moved (id, next_at, next_wall, fingerprint, claimed)
 WHERE schedules.id = moved.id
 """
 
@@ -124,8 +128,13 @@ def _write(steps: Sequence[Step], now: dt.datetime) -> Claimed:
 
 def _move_schedules(steps: Sequence[Step]) -> None:
     with connection.cursor() as cursor:
-        ids, following, claimed = zip(*((s.schedule.id, s.next_at, s.span.newest) for s in steps), strict=True)
-        cursor.execute(_MOVE, [list(ids), list(following), list(claimed)])
+        cursor.execute(_MOVE, [list(column) for column in zip(*map(_moved, steps), strict=True)])
+
+
+def _moved(step: Step) -> tuple[uuid.UUID, dt.datetime | None, str, str, dt.datetime]:
+    columns, schedule = columns_of(step.following), step.schedule
+    grounds = calendar.fingerprint(step.plan, anchor=schedule.anchor)
+    return schedule.id, columns["next_at"], columns["next_wall"], grounds, step.span.newest
 
 
 def _write_alone(step: Step, now: dt.datetime) -> Claimed:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from jobs import calendar, missed, windows
 from jobs.models import Schedule
+from jobs.planning import following_of
 from jobs.states import DecisionOutcome, MissedPolicy, RunKind
 from jobs.window_rows import subject_of
 
@@ -20,7 +21,7 @@ class Step:
     schedule: Schedule
     plan: calendar.Plan
     span: calendar.Span
-    next_at: dt.datetime | None
+    following: calendar.Occurrence | None
     starts_at: dt.datetime | None
     refusal: missed.Refusal | None = None
     # How a window shut the moment of the claim, "" when it did not.
@@ -37,20 +38,19 @@ def step_of(schedule: Schedule, rules: Sequence[windows.Rule], now: dt.datetime)
     plan = calendar.parse(schedule.definition, anchor=schedule.anchor)
     planned = schedule.next_at or now
     # Later than what was planned and than now: no instant twice, no drift, whatever clock or calendar did.
-    following = plan.next_after(max(planned, now))
+    following = following_of(schedule, plan, max(planned, now))
     span = calendar.span(plan, planned, now)
-    next_at = following.instant if following else None
     too_late = missed.refusal(MissedPolicy(schedule.missed), schedule.missed_within_seconds, now - span.newest)
     if too_late is not None:
-        return Step(schedule, plan, span, next_at, None, too_late)
+        return Step(schedule, plan, span, following, None, too_late)
     # A window gates the start, and it is now that the run could start.
     answer = windows.next_free(job_rules(schedule, rules), max(now, span.newest))
     if answer.block is None:
-        return Step(schedule, plan, span, next_at, span.newest)
+        return Step(schedule, plan, span, following, span.newest)
     if answer.instant is None:
         nothing = (DecisionOutcome.NO_FREE_INSTANT, "no_free_instant")
-        return Step(schedule, plan, span, next_at, None, nothing, subject_of(answer))
-    return Step(schedule, plan, span, next_at, answer.instant, held=subject_of(answer))
+        return Step(schedule, plan, span, following, None, nothing, subject_of(answer))
+    return Step(schedule, plan, span, following, answer.instant, held=subject_of(answer))
 
 
 def job_rules(schedule: Schedule, rules: Sequence[windows.Rule]) -> Sequence[windows.Rule]:

@@ -14,6 +14,7 @@ from django.db.models.functions import Greatest
 from jobs import calendar, decisions, windows
 from jobs.flags import NO_FREE_INSTANT, flag_schedule
 from jobs.models import Job, Run, Schedule, ScheduleEvent
+from jobs.planning import columns_of
 from jobs.poison import POISON
 from jobs.states import DecisionOutcome, HeldCode, RunKind, RunState, ScheduleState
 from jobs.window_rows import subject_of
@@ -68,7 +69,7 @@ def _revive(schedule: Schedule, now: dt.datetime) -> int:
         state=ScheduleState.ACTIVE,
         state_code="",
         state_parameters={},
-        next_at=following.instant if following else None,
+        **columns_of(following),
     )
     ScheduleEvent.objects.create(schedule=schedule, at=now, code="unflagged", parameters={"after": NO_FREE_INSTANT})
     return 1

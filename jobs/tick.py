@@ -1,4 +1,4 @@
-"""One pass of the scheduler (A1): guard, reaper, unanswered runs, claim, admission. Idempotent; many at once are fine.
+"""One pass of the scheduler (A1): guard, reaper, unanswered runs, zone rules, claim, admission; many at once are fine.
 
 Owns the order alone. Each step is safe by its own transactions, so a pass that dies half-way is no different from
 one that began later.
@@ -13,6 +13,7 @@ from jobs.claims import claim_due
 from jobs.pass_guard import PassStart, begin_pass, pass_wanted
 from jobs.reaper import reap
 from jobs.unanswered import ring_or_withdraw
+from jobs.zone_rules import adopt_zone_rules
 from repositories.services import inspections_sweep
 
 # A wish that came while a pass was on is answered at once, but a stream of wishes must not keep one task for ever.
@@ -54,6 +55,7 @@ def _do(start: PassStart) -> PassResult:
     orphaned = reap(now=start.now, observed_since=start.observed_since)
     inspections_sweep(now=start.now)
     answered = ring_or_withdraw(now=start.now)
+    adopt_zone_rules(now=start.now)
     claimed = claim_due(now=start.now)
     admitted = admit_waiting(now=start.now)
     return PassResult(

@@ -23,6 +23,7 @@ class ScheduleAdmin(ReadOnlyAdmin):
         shown("definition"),
         "anchor",
         "next_at",
+        "next_wall",
         "last_planned_at",
         "missed",
         "missed_within_seconds",

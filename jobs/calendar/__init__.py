@@ -11,10 +11,13 @@ from jobs.calendar.preview import preview
 from jobs.calendar.registry import KINDS, parse
 from jobs.calendar.rpo import RPO_DAYS, refuse_broken_rpo, widest_gap
 from jobs.calendar.spans import Span, span
+from jobs.calendar.timetables import wall_occurrence
+from jobs.calendar.zones import TZDATA_VERSION
 
 __all__ = [
     "KINDS",
     "RPO_DAYS",
+    "TZDATA_VERSION",
     "Note",
     "Occurrence",
     "Plan",
@@ -25,5 +28,6 @@ __all__ = [
     "preview",
     "refuse_broken_rpo",
     "span",
+    "wall_occurrence",
     "widest_gap",
 ]

@@ -12,7 +12,7 @@ from typing import Final
 
 from jobs.calendar.dates import HORIZON_YEARS, Dates
 from jobs.calendar.plans import Occurrence, Start
-from jobs.calendar.wallclock import DAY, merged, occurrence, starts_on
+from jobs.calendar.wallclock import DAY, instant_of, merged, occurrence, starts_on
 from jobs.calendar.zones import load_zone
 
 _EARLIEST: Final = dt.date(2, 1, 2)
@@ -92,6 +92,12 @@ class TimetablePlan:
         within = takewhile(lambda start: start[0] <= last, self.starts(first - _MOMENT))
         counted = sum(1 for _ in islice(within, limit + 1))
         return min(counted, limit), counted <= limit
+
+
+def wall_occurrence(wall: dt.datetime, zone_name: str) -> Occurrence:
+    """Return when a wall time of a zone comes by today's rules."""
+    zone = load_zone(zone_name)
+    return occurrence((instant_of(wall, zone), wall), zone)
 
 
 def since_midnight(time: dt.time) -> dt.timedelta:

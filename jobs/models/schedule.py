@@ -15,6 +15,7 @@ class Schedule(models.Model):
 
     `definition` is the API's JSON; `anchor` is where an interval's grid begins; `fingerprint` covers kind, times,
     zone and the version of the zone rules, so that stored instants are recomputed only when one of them changed.
+    `next_wall` is the wall time that `next_at` is for (ISO, local, no offset), "" for kinds that follow none.
     """
 
     id = models.UUIDField(primary_key=True, editable=False)
@@ -24,6 +25,7 @@ class Schedule(models.Model):
     anchor = models.DateTimeField()
     fingerprint = models.TextField()
     next_at = models.DateTimeField(null=True, blank=True)
+    next_wall = models.TextField(blank=True, default="", db_default="")
     last_planned_at = models.DateTimeField(null=True, blank=True)
     missed = models.TextField(choices=MissedPolicy.choices, default=MissedPolicy.ONCE)
     missed_within_seconds = models.BigIntegerField(null=True, blank=True)

@@ -8,12 +8,16 @@ from django.db.models import Q
 
 
 class SchedulerState(models.Model):
-    """`requests_seen` is the last value of the pass request sequence that a pass has answered."""
+    """`requests_seen` is the last value of the pass request sequence that a pass has answered.
+
+    `tzdata_version` is the newest version of the zone rules that stored instants were computed with.
+    """
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1)
     last_pass_at = models.DateTimeField(null=True, blank=True)
     observed_since = models.DateTimeField(null=True, blank=True)
     requests_seen = models.BigIntegerField(default=0)
+    tzdata_version = models.TextField(blank=True, default="", db_default="")
 
     class Meta:
         db_table = "scheduler_state"

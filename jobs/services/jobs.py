@@ -15,6 +15,7 @@ from jobs.errors import JobNameTakenError, JobNeededError, RepositoryNotReadyErr
 from jobs.flags import plan_or_flag
 from jobs.models import Job, JobDependency, JobSource, Run, Schedule, ScheduleEvent
 from jobs.objectives import refuse_broken_rpo
+from jobs.planning import columns_of
 from jobs.revisions import write_revision
 from jobs.services.new_job import NewJob, NewSchedule, check_policy, checked_name, checked_sources, parsed_schedules
 from jobs.services.runners import group_runner, source_rows
@@ -149,7 +150,7 @@ def _insert_schedules(job: Job, schedules: Sequence[NewSchedule], actor: str, no
             definition=dict(plan.definition()),
             anchor=now,
             fingerprint=calendar.fingerprint(plan, anchor=now),
-            next_at=following.instant if following else None,
+            **columns_of(following),
             missed=one.missed,
             missed_within_seconds=one.missed_within_seconds,
             created_at=now,
@@ -181,7 +182,7 @@ def _plan_anew(schedule: Schedule, now: dt.datetime) -> None:
     Schedule.objects.filter(id=schedule.id).update(
         anchor=now,
         fingerprint=calendar.fingerprint(renewed, anchor=now),
-        next_at=following.instant if following else None,
+        **columns_of(following),
     )
 
 

@@ -108,6 +108,8 @@ def test_a_clock_that_went_back_plans_no_instant_again() -> None:
     [
         {"type": "daily", "time": "02:00", "time_zone": "Europe/Atlantis"},
         {"type": "daily", "time": 200},
+        {"type": "cron", "expression": "0 0 30 2 *"},
+        {"type": "cron", "expression": "61 * * * *"},
         {"type": "daily"},
         [],
     ],
