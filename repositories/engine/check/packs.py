@@ -19,12 +19,13 @@ from repositories.engine.errors import (
     RepositoryError,
     UnsupportedFormatError,
 )
-from repositories.engine.format.kinds import DIRECTORIES, ObjectKind, object_name
+from repositories.engine.format.kinds import ObjectKind, object_name
 from repositories.engine.packs.blocks import open_block, verify_chunks
 from repositories.engine.packs.directory import HASH_UNKNOWN, PackRecord
 from repositories.engine.packs.reader import parse_pack_header
 from repositories.engine.packs.table import table_ids
 from repositories.engine.repository import Repository
+from repositories.engine.storage.medium import require_medium
 
 _READERS = 2
 MISSING = "it is missing"
@@ -61,10 +62,10 @@ def _read_once(repository: Repository, pack: PackRecord) -> PackResult:
     try:
         data = repository.storage.get(object_name(ObjectKind.PACK, pack.pack_id), 0, pack.length + 1)
     except ObjectMissingError:
-        return PackResult(pack, 0, tuple(ids), MISSING)
+        return PackResult(pack, 0, tuple(ids), why_missing(repository, pack.pack_id))
     except RepositoryError as error:
         # A sector that cannot be read is damage; a medium that is away is none.
-        _require_medium(repository, error)
+        require_medium(repository.storage, error)
         return PackResult(pack, 0, tuple(ids), f"it cannot be read: {error.message}")
     bad, failure = _bad_chunks(repository, pack, data)
     if failure is None and not _is_as_written(repository, pack, data):
@@ -84,15 +85,16 @@ def _is_as_written(repository: Repository, pack: PackRecord, data: bytes) -> boo
     return (header, directory.blocks) == (pack.header, pack.blocks)
 
 
-def _require_medium(repository: Repository, error: RepositoryError) -> None:
-    """Raise `error` if nothing else can be read either."""
+def why_missing(repository: Repository, pack_id: bytes) -> str:
+    """Return that a pack is missing, and what lies in its place if anything does. Begins with `MISSING`."""
+    name = object_name(ObjectKind.PACK, pack_id)
     try:
-        next(iter(repository.storage.list(DIRECTORIES[ObjectKind.CONFIG] + "/")), None)
-        repository.storage.size(object_name(ObjectKind.CONFIG, repository.config.repository_id))
-    except ObjectMissingError:
-        return
-    except RepositoryError:
-        raise error from None
+        repository.storage.size(name)
+    except ObjectMissingError as error:
+        barred = f" lies in the place of {name}"
+        what, found, _ = error.message.partition(barred)
+        return f"{MISSING}: {what} lies in its place; put the file back" if found else MISSING
+    return MISSING
 
 
 def ids_of(pack: PackRecord) -> list[bytes]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from repositories.engine.check.ledger import Ledger, reading_order, standing_damage
-from repositories.engine.check.packs import MISSING, read_packs
+from repositories.engine.check.packs import MISSING, read_packs, why_missing
 from repositories.engine.check.places import Places, Unlisted
 from repositories.engine.check.pulse import Pulse
 from repositories.engine.check.remembering import Memory
@@ -34,7 +34,7 @@ class PackLook:
 
     def take(self, result: PackResult) -> None:
         """Take the result of a pack that was to be read."""
-        if result.failure != MISSING:
+        if result.failure is None or not result.failure.startswith(MISSING):
             self.read.add(result.pack.pack_id)
             self.bytes += result.pack.length
         self.chunks += result.chunks
@@ -104,7 +104,8 @@ def check_sizes(repository: Repository, places: Places, first: int = 0) -> dict[
     for pack in places.packs[first:]:
         size = sizes.get(pack.pack_id)
         if size != pack.length:
-            failure = MISSING if size is None else f"it has {size} bytes; the index says {pack.length}"
+            missing = None if size is not None else why_missing(repository, pack.pack_id)
+            failure = missing or f"it has {size} bytes; the index says {pack.length}"
             chunks = tuple(places.chunks_of(pack.pack_id))
             wrong[pack.pack_id] = PackResult(places.record_of(pack.pack_id), 0, chunks, failure, read=False)
     return wrong

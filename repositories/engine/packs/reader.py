@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from repositories.engine.codec.frames import decode_frame
 from repositories.engine.codec.sealing import ObjectSeal
-from repositories.engine.errors import IntegrityError, UnsupportedFormatError
+from repositories.engine.errors import IntegrityError, ObjectMissingError, RepositoryError, UnsupportedFormatError
 from repositories.engine.format.headers import (
     FOOTER_LENGTH,
     OBJECT_HEADER_LENGTH,
@@ -27,6 +27,7 @@ from repositories.engine.packs.blocks import DecodedBlock, open_block
 from repositories.engine.packs.directory import DIRECTORY_NUMBER, BlockRecord, DirectoryRecord, check_blocks
 from repositories.engine.packs.whole_blocks import WholeBlock, open_whole
 from repositories.engine.storage.base import ObjectRange
+from repositories.engine.storage.medium import is_of_one_object, require_medium
 
 _SEALS_KEPT = 256
 _T = TypeVar("_T")
@@ -131,7 +132,14 @@ class PackReader:
 
     def _get(self, pack_id: bytes, offset: int, length: int) -> bytes:
         name = object_name(ObjectKind.PACK, pack_id)
-        data = self._store.storage.get(name, offset, length)
+        try:
+            data = self._store.storage.get(name, offset, length)
+        except RepositoryError as error:
+            if isinstance(error, ObjectMissingError) or not is_of_one_object(error):
+                raise
+            # One object that cannot be read is damage; a medium that is away is none.
+            require_medium(self._store.storage, error)
+            raise IntegrityError(f"{name} cannot be read: {error.message}", hint=error.hint) from error
         if len(data) != length:
             raise IntegrityError(f"{name} is shorter than it should be", hint="run check")
         return data

@@ -16,13 +16,12 @@ from repositories.engine.display import show_path
 from repositories.engine.errors import (
     ConfigurationError,
     ObjectExistsError,
-    ObjectMissingError,
     RepositoryError,
     RepositoryExistsError,
 )
 from repositories.engine.format.kinds import DIRECTORIES
 from repositories.engine.storage.base import Storage, StoredObject, validate_name, validate_prefix
-from repositories.engine.storage.medium import medium_errors
+from repositories.engine.storage.medium import medium_errors, no_file
 from repositories.engine.storage.networks import listing_delay_of
 from repositories.engine.storage.scratch import ScratchDirectory
 
@@ -85,10 +84,13 @@ class LocalStorage(Storage):
     def get(self, name: str, offset: int = 0, length: int | None = None) -> bytes:
         """Return a part of an object, read with pread until it is complete or the file ends."""
         with self._errors(name):
-            descriptor = os.open(self._full(validate_name(name)), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            descriptor = self._open(validate_name(name))
             try:
+                found = os.fstat(descriptor)
+                if not stat.S_ISREG(found.st_mode):
+                    raise no_file(name, found.st_mode)
                 # Never more than is there: the memory for what is asked is taken before it is read.
-                there = max(os.fstat(descriptor).st_size - offset, 0)
+                there = max(found.st_size - offset, 0)
                 return _read_range(descriptor, offset, there if length is None else min(length, there))
             finally:
                 os.close(descriptor)
@@ -98,7 +100,7 @@ class LocalStorage(Storage):
         with self._errors(name):
             found = os.lstat(self._full(validate_name(name)))
         if not stat.S_ISREG(found.st_mode):
-            raise ObjectMissingError(f"{name} is not a file", hint="run check")
+            raise no_file(name, found.st_mode)
         return found.st_size
 
     def list(self, prefix: str) -> Iterator[StoredObject]:
@@ -144,6 +146,15 @@ class LocalStorage(Storage):
         """Return the directory whose files put_file moves instead of copying."""
         with self._errors(_SCRATCH, writing=True):
             return self._require_scratch()
+
+    def _open(self, name: str) -> int:
+        """Return a descriptor for reading; links are never followed, and nobody is waited for. Raises OSError."""
+        try:
+            return os.open(self._full(name), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                raise no_file(name, stat.S_IFLNK) from error
+            raise
 
     def _full(self, name: str) -> str:
         return os.path.join(self.path, name)
@@ -229,8 +240,10 @@ def _scan(root: str, directory: str) -> tuple[list[StoredObject], list[str]]:
                 if name != _SCRATCH:
                     deeper.append(name + "/")
             elif entry.is_file(follow_symlinks=False):
-                with contextlib.suppress(FileNotFoundError):
+                try:
                     found.append(StoredObject(name, entry.stat(follow_symlinks=False).st_size))
+                except FileNotFoundError:  # a context manager would cost as much as the call, a million times
+                    continue
     return found, deeper
 
 

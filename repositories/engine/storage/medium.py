@@ -6,12 +6,45 @@ Owns the one mapping from errno to the storage's error classes, for backends and
 import contextlib
 import errno
 import os
+import stat
 from collections.abc import Iterator
 
 from repositories.engine.errors import ObjectMissingError, RepositoryError, StorageFullError, StorageReadOnlyError
+from repositories.engine.format.kinds import DIRECTORIES, ObjectKind
+from repositories.engine.storage.base import Storage
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _READ_ONLY = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
+_OF_ONE_OBJECT = frozenset(
+    {errno.EACCES, errno.EPERM, errno.EIO, errno.EISDIR, errno.ELOOP, errno.ENOTDIR, errno.EBADMSG}
+)
+_KINDS = ((stat.S_ISLNK, "a symbolic link"), (stat.S_ISDIR, "a directory"))
+
+
+def is_of_one_object(error: RepositoryError) -> bool:
+    """Tell whether a read may have failed for this one object alone: its permissions, a bad sector, what lies there.
+
+    A stale mount, a host that is gone and the like concern the medium; so may these, if nothing else can be read.
+    """
+    return isinstance(error.__cause__, OSError) and error.__cause__.errno in _OF_ONE_OBJECT
+
+
+def require_medium(storage: Storage, error: RepositoryError) -> None:
+    """Raise `error` if nothing else can be read either: no config, which every repository has."""
+    try:
+        config = next(iter(storage.list(DIRECTORIES[ObjectKind.CONFIG] + "/")), None)
+        if config is not None:
+            storage.get(config.name, 0, 1)
+    except ObjectMissingError:
+        return
+    except RepositoryError:
+        raise error from None
+
+
+def no_file(name: str, mode: int) -> ObjectMissingError:
+    """Return the error for an object in whose place something else lies; `mode` says what."""
+    kind = next((text for test, text in _KINDS if test(mode)), "a special file")
+    return ObjectMissingError(f"{kind} lies in the place of {name}", hint="put the file back, then run check")
 
 
 @contextlib.contextmanager

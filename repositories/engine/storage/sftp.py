@@ -17,6 +17,7 @@ from repositories.engine.errors import ObjectExistsError, ObjectMissingError, Re
 from repositories.engine.limits import MIB
 from repositories.engine.storage.base import StoredObject, validate_name, validate_prefix
 from repositories.engine.storage.credentials import Credentials
+from repositories.engine.storage.medium import no_file
 from repositories.engine.storage.remote import (
     SCRATCH,
     Pace,
@@ -101,7 +102,7 @@ class SftpStorage(RemoteStorage):
         path = self._full(validate_name(name))
         found = self._connection.run(name, lambda sftp: sftp.lstat(path))
         if found.permissions is not None and not stat.S_ISREG(found.permissions):
-            raise ObjectMissingError(f"{name} is not a file", hint="run check")
+            raise no_file(name, found.permissions)
         return found.size or 0
 
     def list_from(self, prefix: str, after: str) -> Iterator[StoredObject]:
