@@ -21,7 +21,7 @@ from repositories.engine.errors import (
     WrongKeyError,
 )
 from repositories.engine.format.config import Config, parse_config, unknown_write_features
-from repositories.engine.format.inventories import InventoryRecord
+from repositories.engine.format.inventories import PassingInventoryRecord
 from repositories.engine.format.kinds import (
     ObjectKind,
     generation_group,
@@ -99,7 +99,9 @@ def _unlock_config(storage: Storage, name: str, secret: bytes, randomness: Rando
     store = ObjectStore(storage, config.repository_id, keyring, randomness)
     if record.inventory_id is not None:
         inventory = _read_inventory(store, record.inventory_id, record.inventory_hash or b"")
-        store = ObjectStore(storage, config.repository_id, keyring, randomness, inventory)
+        accepted = {(entry.kind, entry.object_id): entry.content_hash for entry in inventory.entries}
+        passed_by = frozenset(inventory.sessions)
+        store = ObjectStore(storage, config.repository_id, keyring, randomness, accepted, passed_by)
     return OpenedRepository(store, config, config_bytes, slot, key, unknown)
 
 
@@ -228,15 +230,14 @@ def _open_keyring(storage: Storage, configured: tuple[bytes, Config], unlocked: 
     raise IntegrityError(f"the keyring of this repository is missing in {where}", hint=_FROM_A_COPY)
 
 
-def _read_inventory(store: ObjectStore, inventory_id: bytes, expected: bytes) -> dict[tuple[int, bytes], bytes]:
-    def parse(data: bytes) -> InventoryRecord:
+def _read_inventory(store: ObjectStore, inventory_id: bytes, expected: bytes) -> PassingInventoryRecord:
+    def parse(data: bytes) -> PassingInventoryRecord:
         if blake3.blake3(data).digest() != expected:
             raise IntegrityError("the inventory is not the one that the keyring names", hint="run check")
-        return decode(store.open(ObjectKind.INVENTORY, inventory_id, data), InventoryRecord)
+        return decode(store.open(ObjectKind.INVENTORY, inventory_id, data), PassingInventoryRecord)
 
     name = object_name(ObjectKind.INVENTORY, inventory_id)
-    record = read_either(store.storage, ObjectKind.INVENTORY, name, parse)
-    return {(entry.kind, entry.object_id): entry.content_hash for entry in record.entries}
+    return read_either(store.storage, ObjectKind.INVENTORY, name, parse)
 
 
 def _really_made(opened: list[OpenedRepository]) -> OpenedRepository:

@@ -6,24 +6,17 @@ What is kept has to be read before the look: whatever it names was on the medium
 """
 
 import contextlib
-from collections.abc import Iterator
-from typing import TypeVar
 
-from repositories.engine.codec.envelopes import open_record
-from repositories.engine.errors import IntegrityError, ObjectMissingError, RetiredKeyError, UnsupportedFormatError
+from repositories.engine.errors import IntegrityError, UnsupportedFormatError
 from repositories.engine.format.collection import MarkRecord, SweepRecord
-from repositories.engine.format.kinds import ObjectKind, generation_group, object_name
+from repositories.engine.format.kinds import ObjectKind, generation_group
 from repositories.engine.format.notes import TombstoneRecord
-from repositories.engine.format.records import Record, decode
 from repositories.engine.high_water import MANIFESTS_KEPT, HighWater
 from repositories.engine.objects.decided import newest_keyring
-from repositories.engine.objects.pairs import read_either
+from repositories.engine.objects.retired import retired_records
 from repositories.engine.objects.store import ObjectStore
 from repositories.engine.repository import Repository
 from repositories.engine.sessions.views import read_mark_records, read_newest_sweep
-
-_UNREADABLE = (ObjectMissingError, IntegrityError, UnsupportedFormatError)
-_R = TypeVar("_R", bound=Record)
 
 
 def read_high_water(repository: Repository, remembered: HighWater) -> HighWater:
@@ -89,8 +82,8 @@ def _older_numbers(store: ObjectStore, remembered: HighWater, now: HighWater) ->
 
 
 def _voided_fence(store: ObjectStore) -> int:
-    marks = (mark.number for mark in _retired(store, ObjectKind.MARK, MarkRecord))
-    sweeps = (sweep.number for sweep in _retired(store, ObjectKind.SWEEP, SweepRecord))
+    marks = (mark.number for mark in retired_records(store, ObjectKind.MARK, MarkRecord))
+    sweeps = (sweep.number for sweep in retired_records(store, ObjectKind.SWEEP, SweepRecord))
     return max((*marks, *sweeps), default=0)
 
 
@@ -112,26 +105,7 @@ def _without_voided(store: ObjectStore, missing: list[str]) -> list[str]:
 
     Only what the inventory does not name: of all else a retired key must not tell that it is deleted.
     """
-    retired = _retired(store, ObjectKind.TOMBSTONE, TombstoneRecord)
+    retired = retired_records(store, ObjectKind.TOMBSTONE, TombstoneRecord)
     taken_back = {each for record in retired if record.undoes is None for each in record.manifests}
     passed_by = {each for each in taken_back if (ObjectKind.MANIFEST, each) not in store.inventory}
     return [each for each in missing if bytes.fromhex(each) not in passed_by]
-
-
-def _retired(store: ObjectStore, kind: ObjectKind, record_type: type[_R]) -> Iterator[_R]:
-    """Yield what a retired key has sealed and no inventory names: nothing of it counts, but it explains."""
-
-    def parse(data: bytes, object_id: bytes) -> _R | None:
-        try:
-            store.open(kind, object_id, data)
-        except RetiredKeyError:
-            payload = open_record(store.repository_id, store.keyring.epoch_key, (kind, object_id), data)
-            return decode(payload, record_type)
-        return None
-
-    for object_id in store.ids(kind):
-        with contextlib.suppress(*_UNREADABLE):
-            name = object_name(kind, object_id)
-            record = read_either(store.storage, kind, name, lambda data, own=object_id: parse(data, own))  # type: ignore[misc]
-            if record is not None:
-                yield record

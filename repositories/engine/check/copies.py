@@ -26,6 +26,7 @@ from repositories.engine.keys.slots import parse_slot
 from repositories.engine.objects.pairs import get_bounded
 from repositories.engine.repository import Repository
 from repositories.engine.sessions.half_done import is_half_done, read_leases
+from repositories.engine.sessions.passed_by import is_explained
 
 _CLEAR = frozenset({ObjectKind.CONFIG, ObjectKind.SLOT})
 _SETTLE_SECONDS = 0.2
@@ -46,12 +47,13 @@ class SmallObjects:
     """What one look at all of them gave. `suspects` have something wrong: a writer may just put or remove them.
 
     `older` count, though a key from before a rotation sealed them; `disowned` were sealed by such a key and listed by
-    no rotation: they do not count.
+    no rotation: they do not count. `passed_by` neither, but a session explains them that was open at the rotation.
     """
 
     count: int = 0
     older: int = 0
     disowned: int = 0
+    passed_by: int = 0
     suspects: list[tuple[ObjectKind, str]] = field(default_factory=list)
 
     def take(self, kind: ObjectKind, name: str, look: "_Look") -> None:
@@ -59,6 +61,7 @@ class SmallObjects:
         self.count += 1
         self.older += look.older
         self.disowned += look.disowned
+        self.passed_by += look.passed_by
         if look.wrong:
             self.suspects.append((kind, name))
 
@@ -70,6 +73,7 @@ class _Look:
     wrong: list[tuple[str, str]] = field(default_factory=list)
     older: bool = False
     disowned: bool = False
+    passed_by: bool = False
 
 
 def check_copies(repository: Repository, beat: Beat) -> SmallObjects:
@@ -142,8 +146,10 @@ def _look_at(repository: Repository, kind: ObjectKind, name: str) -> _Look:
 def _judged(repository: Repository, kind: ObjectKind, name: str, seen: tuple[_Look, set[bytes], list[str]]) -> _Look:
     """Complete a look by what its good copies, and those that a retired key sealed, mean together."""
     look, good, retired = seen
-    if retired and not good and (kind, object_id_of(name)) not in repository.store.inventory:
-        return _Look(disowned=True)  # it does not count: as if it were not there
+    object_id = object_id_of(name)
+    if retired and not good and object_id and (kind, object_id) not in repository.store.inventory:
+        explained = is_explained(repository.store, kind, object_id)
+        return _Look(disowned=not explained, passed_by=explained)  # it does not count: as if it were not there
     look.wrong.extend((copy, _REPLACED) for copy in retired)
     look.older = any(_is_older(repository, kind, data) for data in good)
     if len(good) > 1:

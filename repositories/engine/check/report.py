@@ -109,7 +109,8 @@ class CheckReport:
 
     `late_backups` came while the check went on, and were not looked at. `around` is what else lies on the medium;
     `older_objects` are small objects under keys from before a rotation, `disowned_objects` those of them that no
-    rotation listed: they do not count.
+    rotation listed: they do not count. `passed_by_objects` do not either: left by sessions that were open at a
+    rotation, and were refused.
     """
 
     backups: int
@@ -135,6 +136,7 @@ class CheckReport:
     late_backups: int = 0
     older_objects: int = 0
     disowned_objects: int = 0
+    passed_by_objects: int = 0
     around: Surroundings = field(default_factory=Surroundings)
     suspect: tuple[PackResult, ...] = ()
     problems: list[CheckProblem] = field(default_factory=list)

@@ -193,6 +193,7 @@ def _report(work: _Work, found: _Found, known: Collection[str]) -> CheckReport:
         late_backups=len(late),
         older_objects=found.small.older,
         disowned_objects=found.small.disowned,
+        passed_by_objects=found.small.passed_by,
         around=found.around,
         suspect=tuple(look.bad.values()),
         problems=findings.problems,

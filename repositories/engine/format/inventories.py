@@ -15,7 +15,13 @@ class InventoryEntry(Record, frozen=True):
 
 
 class InventoryRecord(Record, frozen=True):
-    """What `inventories/<id>` seals."""
+    """What `inventories/<id>` seals, where no session was open."""
 
     generation: int
     entries: tuple[InventoryEntry, ...]
+
+
+class PassingInventoryRecord(InventoryRecord, frozen=True):
+    """An inventory of either kind. `sessions` were open when this rotation, or an earlier one, passed them by."""
+
+    sessions: tuple[ObjectId, ...] = ()

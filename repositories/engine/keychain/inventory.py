@@ -4,7 +4,9 @@ Owns which kinds it names: all that an epoch's key seals, but for packs (an inde
 announcements (no matter of trust) and inventories (the keyring names the one that counts).
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 import blake3
 
@@ -15,7 +17,7 @@ from repositories.engine.errors import (
     RetiredKeyError,
     UnsupportedFormatError,
 )
-from repositories.engine.format.inventories import InventoryEntry, InventoryRecord
+from repositories.engine.format.inventories import InventoryEntry, InventoryRecord, PassingInventoryRecord
 from repositories.engine.format.kinds import ObjectKind, most_record, object_id_of
 from repositories.engine.format.records import encode
 from repositories.engine.objects.pairs import read_either
@@ -34,6 +36,9 @@ INVENTORIED = (
     ObjectKind.VERIFIED,
     ObjectKind.DAMAGE,
 )
+
+_MOST_SESSIONS: Final = 4096
+"""So many sessions that a rotation passed by are named; of the leavings of more a check says that it cannot tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +64,21 @@ def gather_inventory(store: ObjectStore) -> Gathered:
     return Gathered(tuple(entries), tuple(unreadable))
 
 
-def encode_inventory(generation: int, gathered: Gathered) -> bytes:
+def open_sessions(store: ObjectStore, own: bytes) -> tuple[bytes, ...]:
+    """Return the sessions that this rotation passes by, but for its `own`, and those that earlier ones did.
+
+    Called last before the inventory is put: what they put from now on is listed nowhere, and is no use of an old
+    password. Raises the storage's errors.
+    """
+    now = [each for each in store.ids(ObjectKind.SESSION) if each != own]
+    return tuple(dict.fromkeys([*now, *sorted(store.passed_by)]))[:_MOST_SESSIONS]
+
+
+def encode_inventory(generation: int, gathered: Gathered, sessions: Iterable[bytes] = ()) -> bytes:
     """Return the record's bytes. Raises RepositoryError if they are more than a reader takes."""
-    payload = encode(InventoryRecord(generation, gathered.entries))
+    named = tuple(sessions)
+    bare = InventoryRecord(generation, gathered.entries)
+    payload = encode(PassingInventoryRecord(generation, gathered.entries, named) if named else bare)
     if len(payload) > most_record(ObjectKind.INVENTORY):
         raise RepositoryError(
             f"the repository has {len(gathered.entries):,} objects, too many for one inventory", hint="prune it first"

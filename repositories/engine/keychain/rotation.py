@@ -24,7 +24,7 @@ from repositories.engine.errors import (
 from repositories.engine.format.collection import SessionPurpose
 from repositories.engine.format.kinds import ObjectKind, generation_group, newest_generation, object_name
 from repositories.engine.format.rotations import IntentRecord, intent_to_bytes
-from repositories.engine.keychain.inventory import Gathered, encode_inventory, gather_inventory
+from repositories.engine.keychain.inventory import Gathered, encode_inventory, gather_inventory, open_sessions
 from repositories.engine.keychain.keychain import Announcement, Keychain, changing_keys
 from repositories.engine.keychain.passwords import KeyFacts, facts_of, matching_slot, put_proven_slot, slots_of
 from repositories.engine.keys.keyring import KEY_LENGTH, EpochKey, KeyringRecord, open_keyring
@@ -58,9 +58,10 @@ class RotationResult:
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """A generation that is being made: what has been put of it, and its keyring."""
+    """A generation that is being made: the id of its announcement and keyring, and what has been put of it."""
 
     generation: int
+    announced: bytes
     put: list[tuple[ObjectKind, str]]
 
 
@@ -95,10 +96,10 @@ def rotate(keys: Keychain, keep: Sequence[bytes]) -> RotationResult:
     with changing_keys(keys, SessionPurpose.ROTATE) as announcement:
         # Read under the announcement: keys that were added a moment ago would end without having been named.
         plan = plan_rotation(keys, keep)
-        draft = _Draft(_next_generation(keys), [])
+        draft = _Draft(_next_generation(keys), announcement.id, [])
         try:
             gathered = gather_inventory(keys.store)
-            record = _make(keys, plan, draft, gathered, announcement.id)
+            record = _make(keys, plan, draft, gathered)
             _require_alive(announcement)
         except EngineError:
             _take_back(keys, draft)
@@ -136,7 +137,7 @@ def _next_generation(keys: Keychain) -> int:
     return generation
 
 
-def _make(keys: Keychain, plan: RotationPlan, draft: _Draft, gathered: Gathered, keyring_id: bytes) -> IntentRecord:
+def _make(keys: Keychain, plan: RotationPlan, draft: _Draft, gathered: Gathered) -> IntentRecord:
     """Put slots and inventory of the new generation; return the intent, which is not put yet."""
     randomness, now_ns = keys.randomness, keys.clock.now_ns()
     key, epoch_key = randomness(KEY_LENGTH), randomness(KEY_LENGTH)
@@ -153,8 +154,8 @@ def _make(keys: Keychain, plan: RotationPlan, draft: _Draft, gathered: Gathered,
     bare = next_keyring(keys.store.keyring.record, draft.generation, epoch_key, now_ns, (inventory_id, bytes(32)))
     data = _put_inventory(keys, draft, bare, gathered)
     record = msgspec.structs.replace(bare, inventory_hash=blake3.blake3(data).digest())
-    sealed = seal_keyring(record, key, keyring_id, keys.opened.config_bytes, randomness)
-    return IntentRecord(draft.generation, keyring_id, sealed)
+    sealed = seal_keyring(record, key, draft.announced, keys.opened.config_bytes, randomness)
+    return IntentRecord(draft.generation, draft.announced, sealed)
 
 
 def _put_inventory(keys: Keychain, draft: _Draft, record: KeyringRecord, gathered: Gathered) -> bytes:
@@ -162,7 +163,8 @@ def _put_inventory(keys: Keychain, draft: _Draft, record: KeyringRecord, gathere
     store = ObjectStore(keys.storage, record.repository_id, open_keyring(record), keys.randomness)
     inventory_id = record.inventory_id or b""
     header = store.header_for(ObjectKind.INVENTORY, inventory_id)
-    data = seal_record(store.sealing_key(), header, encode_inventory(draft.generation, gathered))
+    sessions = open_sessions(keys.store, draft.announced)
+    data = seal_record(store.sealing_key(), header, encode_inventory(draft.generation, gathered, sessions))
     name = object_name(ObjectKind.INVENTORY, inventory_id)
     draft.put.append((ObjectKind.INVENTORY, name))
     put_all(keys.storage, ObjectKind.INVENTORY, name, data)

@@ -7,7 +7,7 @@ import contextlib
 import hmac
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import blake3
 
@@ -52,6 +52,7 @@ class ObjectStore:
     """Sealed objects of one opened repository. Safe in several threads.
 
     `inventory` maps (kind, object id) of older epochs' objects to the BLAKE3 of their bytes; empty before any rotation.
+    `passed_by` are the sessions that were open at a rotation, as the inventory names them.
     """
 
     storage: Storage
@@ -59,6 +60,9 @@ class ObjectStore:
     keyring: Keyring
     randomness: Randomness
     inventory: Mapping[tuple[int, bytes], bytes] = field(default_factory=dict)
+    passed_by: frozenset[bytes] = frozenset()
+    kept: dict[bytes, Any] = field(default_factory=dict, repr=False, compare=False)
+    """Records that were read, by id, of kinds that are listed again and again; an object never changes."""
 
     def new_id(self) -> bytes:
         """Return a fresh random object id."""

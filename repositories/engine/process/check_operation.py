@@ -73,6 +73,7 @@ def _surroundings_fields(report: CheckReport) -> dict[str, Any]:
         "retired_bytes": around.retired.bytes,
         "retired_objects": report.older_objects,
         "disowned_objects": report.disowned_objects,
+        "passed_by_objects": report.passed_by_objects,
         "aside_objects": around.aside.count,
         "aside_bytes": around.aside.bytes,
         "strays": around.strays,

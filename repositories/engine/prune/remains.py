@@ -7,7 +7,7 @@ prune does, after its sweep, and after it has made sure that nobody has passed i
 from collections.abc import Collection
 from typing import TypeVar
 
-from repositories.engine.format.kinds import DIRECTORIES, ObjectKind, generation_group
+from repositories.engine.format.kinds import DIRECTORIES, ObjectKind, generation_group, object_name
 from repositories.engine.format.notes import AnnotationRecord, TombstoneRecord
 from repositories.engine.format.records import Record, decode
 from repositories.engine.format.verification import CheckedRecord, DamageRecord
@@ -15,6 +15,7 @@ from repositories.engine.objects.store import ObjectStore, WholeObjects, steadil
 from repositories.engine.objects.torn import was_torn
 from repositories.engine.retention.merging import SEVERAL, Merger, idle, mergeable
 from repositories.engine.sessions.fences import split_ids
+from repositories.engine.sessions.passed_by import leavings_of_passed_by
 from repositories.engine.sessions.presence import pack_sizes
 from repositories.engine.sessions.results import superfluous_results
 
@@ -94,7 +95,7 @@ def remains_of_keys(store: ObjectStore) -> list[tuple[ObjectKind, str]]:
     own = generation_group(store.keyring.generation)
     for kind in _BY_GENERATION:
         found += [(kind, name) for name in store.names(kind) if _is_before(name, own)]
-    return found
+    return found + [(kind, object_name(kind, object_id)) for kind, object_id in leavings_of_passed_by(store)]
 
 
 def has_several(store: ObjectStore, now_ns: int) -> bool:
