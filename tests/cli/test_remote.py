@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from repositories.engine.storage import credentials as names
+from repositories.engine.storage.locations import open_storage
 from tests.cli.programs import Programs
+from tests.engine.repositories import make_repository
 from tests.engine.storage.servers import KEY_ID, SECRET, Server
 from tests.engine.trees import pattern
 
@@ -43,6 +45,12 @@ def allow(server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
         monkeypatch.setenv(f"{variable}_FILE", str(path))
 
 
+def made_on(server: Server, name: str) -> str:
+    """Make a repository whose key is cheap to derive; return its location."""
+    make_repository(open_storage(server.location(name), server.credentials))
+    return server.location(name)
+
+
 def make_tree(tree: Path) -> None:
     (tree / "below").mkdir(parents=True)
     (tree / "small").write_bytes(b"hello")
@@ -57,9 +65,7 @@ def test_the_credentials_of_each_kind_open_it(
     """4.8: by files and variables, for what runs here and for the engine's child."""
     server = server_of(kind)
     allow(server, monkeypatch, tmp_path)
-    place = server.location("credentials")
-    made = programs.repo("create", place)
-    assert made.code == 0, made.err
+    place = made_on(server, "credentials")
     (tmp_path / "tree").mkdir()
     (tmp_path / "tree" / "file").write_bytes(b"hello")
     done = programs.agent("backup", "-r", place, "--path", tmp_path / "tree")
@@ -84,7 +90,8 @@ def test_a_repository_lives_on_a_server(
         assert done.code == 0, done.err
     listed = programs.repo("list", place, "--json").json["backups"]
     assert len(listed) == 2
-    back = programs.agent("restore", "-r", place, "--backup", "latest", "--target", tmp_path / "back")
+    words = ("--backup", "latest", "--target", tmp_path / "back", "--bandwidth", "100MB")
+    back = programs.agent("restore", "-r", place, *words)
     assert back.code == 0, back.err
     assert subprocess.run(["diff", "-r", tmp_path / "tree", tmp_path / "back"], check=False).returncode == 0
     assert programs.repo("forget", place, listed[0]["id"], "-y").code == 0
@@ -158,11 +165,9 @@ def test_no_credential_is_in_the_process_list_or_in_any_output(
     """4.8: canaries in arguments of any process of a backup, while it runs, and in all that it says."""
     server = server_of("s3")
     allow(server, monkeypatch, tmp_path)
-    place = server.location("canary")
-    assert programs.repo("create", place).code == 0
+    place = made_on(server, "canary")
     make_tree(tmp_path / "tree")
-    (tmp_path / "tree" / "more").write_bytes(pattern(20_000_000, seed=2))
-    words = ["backup", "-r", place, "--path", str(tmp_path / "tree"), "--bandwidth", "8MB", "-v", "--progress", "json"]
+    words = ["backup", "-r", place, "--path", str(tmp_path / "tree"), "--bandwidth", "2MB", "-v", "--progress", "json"]
     words += ["--password-file", str(programs.password_file)]
     with subprocess.Popen(
         [sys.executable, "-m", "agents.runtime", *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT

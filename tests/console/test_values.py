@@ -51,7 +51,7 @@ def test_local_locations_mean_the_same_in_every_directory(monkeypatch: pytest.Mo
     monkeypatch.setenv("HOME", "/home/alice")
     assert resolve("~/repo") == "/home/alice/repo"
     assert resolve("./s3:bucket") == str(tmp_path / "s3:bucket")
-    for elsewhere in ("s3://bucket/prefix", "s3:bucket/x", "user@host:path"):
+    for elsewhere in ("b2://bucket/prefix", "s3:bucket/x", "user@host:path"):
         with pytest.raises(LocationNotAvailableError):
             resolve(elsewhere)
     with pytest.raises(CommandError, match="UTF-8"):
@@ -60,8 +60,9 @@ def test_local_locations_mean_the_same_in_every_directory(monkeypatch: pytest.Mo
 
 def test_a_backup_never_holds_repository_or_own_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("SYNCOVA_DATA_DIR", str(tmp_path / "data"))
-    own = own_paths("/repo")
-    assert set(own) == {bytes(tmp_path / "data"), b"/repo"}
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    indexes = tmp_path / "state" / "syncova" / "repositories" / "indexes"
+    assert set(own_paths("/repo")) == {bytes(tmp_path / "data"), bytes(indexes), b"/repo"}
 
 
 def test_names_stay_bytes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
