@@ -1,6 +1,7 @@
 """`syncova-repo cache`: what this machine keeps of repositories, and forgetting it."""
 
 import contextlib
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +13,7 @@ from repositories.console import exits
 from repositories.console.confirming import confirm
 from repositories.console.failures import CommandError
 from repositories.console.options import OutputOptions
-from repositories.console.repository_access import seen_directory
+from repositories.console.repository_access import index_directory, seen_directory
 from repositories.console.terminal import Terminal, terminal_of
 from repositories.engine.display import show_bytes, show_count, show_path, show_text, show_time, time_field
 
@@ -21,13 +22,15 @@ if TYPE_CHECKING:
 
 NAME = "cache"
 HELP = (
-    "Show what this machine keeps of repositories: no contents and no keys, only which state it saw last, so that an "
-    "older one is noticed. Indexes are not kept: each command reads what it needs. --clear forgets it, of all "
-    "repositories or of those named by their ids; nothing in a repository is touched."
+    "Show what this machine keeps of repositories: which state it saw last, so that an older one is noticed, and of "
+    "large ones the index, so that it need not be read each time; no contents, no names and no keys. --clear forgets "
+    "it, of all repositories or of those named by their ids; nothing in a repository is touched."
 )
 EXAMPLES = ("cache", "cache --json", "cache --clear 9f3a11d27b6c4e0f8a5521c07d9e4b13 --yes")
-_COLUMNS = ("REPOSITORY", "SEEN", "KEYS", "PRUNE", "BACKUPS", "SIZE")
+_COLUMNS = ("REPOSITORY", "SEEN", "KEYS", "PRUNE", "BACKUPS", "INDEX", "SIZE")
 _LEAVING = ".seen-"
+_STATE = ".json"
+_INDEX = ".index"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,16 +44,24 @@ class Options(OutputOptions):
 
 @dataclass(frozen=True, slots=True)
 class _Memory:
-    """One file. `state` is None where it cannot be read: it counts as none then."""
+    """What is kept of one repository: two files at most.
 
-    path: Path
+    `state` is None where it cannot be read or is not there: it counts as none then. `index_size` is 0 without an index.
+    """
+
+    directory: Path
+    indexes: Path
+    repository_id: str
     size: int
+    index_size: int
     written_ns: int
     state: "HighWater | None"
 
     @property
-    def repository_id(self) -> str:
-        return self.path.name.removesuffix(".json")
+    def paths(self) -> tuple[Path, ...]:
+        """All files, and one that a killed process may have left."""
+        index = self.indexes / f"{self.repository_id}{_INDEX}"
+        return self.directory / f"{self.repository_id}{_STATE}", index, index.with_name(f".{index.name}")
 
 
 def run(options: Options) -> int:
@@ -61,7 +72,7 @@ def run(options: Options) -> int:
     cleared = False
     if options.clear and found:
         what = show_count(len(found), "repository")
-        confirm(f"Forget which state of {what} this machine saw last?", terminal, yes=options.yes)
+        confirm(f"Forget which state of {what} this machine saw last, and the indexes?", terminal, yes=options.yes)
         _clear(directory, found, everything=not options.words)
         cleared = True
     _print(terminal, directory, found, cleared=cleared)
@@ -70,12 +81,25 @@ def run(options: Options) -> int:
 
 
 def _memories(directory: Path | None) -> list[_Memory]:
-    found: list[_Memory] = []
+    indexes = index_directory()
+    if directory is None or indexes is None:
+        return []
+    files = [*directory.glob(f"[!.]*{_STATE}"), *indexes.glob(f"[!.]*{_INDEX}")]
+    return [_memory((directory, indexes), each) for each in sorted({path.stem for path in files})]
+
+
+def _memory(directories: tuple[Path, Path], repository_id: str) -> _Memory:
+    files = [place / f"{repository_id}{suffix}" for place, suffix in zip(directories, (_STATE, _INDEX), strict=True)]
+    found = [_status(path) for path in files]
+    sizes = [0 if each is None else each.st_size for each in found]
+    written_ns = max((each.st_mtime_ns for each in found if each is not None), default=0)
+    return _Memory(*directories, repository_id, sum(sizes), sizes[1], written_ns, _state(files[0]))
+
+
+def _status(path: Path) -> os.stat_result | None:
     with contextlib.suppress(FileNotFoundError):
-        for path in sorted(directory.glob("*.json")) if directory is not None else ():
-            status = path.stat()
-            found.append(_Memory(path, status.st_size, status.st_mtime_ns, _state(path)))
-    return found
+        return path.lstat()
+    return None
 
 
 def _state(path: Path) -> "HighWater | None":
@@ -100,7 +124,7 @@ def _chosen(found: list[_Memory], words: tuple[str, ...]) -> list[_Memory]:
 
 def _clear(directory: Path | None, found: list[_Memory], *, everything: bool) -> None:
     leavings = directory.glob(f"{_LEAVING}*") if everything and directory is not None else ()
-    for path in (*(each.path for each in found), *leavings):
+    for path in (*(path for each in found for path in each.paths), *leavings):
         try:
             path.unlink(missing_ok=True)
         except OSError as error:
@@ -124,7 +148,8 @@ def _print(terminal: Terminal, directory: Path | None, found: list[_Memory], *, 
 def _row(memory: _Memory) -> tuple[str, ...]:
     state = memory.state
     known = ("?", "?", "?") if state is None else (str(state.generation), str(state.sweep), str(len(state.manifests)))
-    return show_text(memory.repository_id), show_time(memory.written_ns), *known, show_bytes(memory.size)
+    index = show_bytes(memory.index_size) if memory.index_size else "-"
+    return show_text(memory.repository_id), show_time(memory.written_ns), *known, index, show_bytes(memory.size)
 
 
 def _document(directory: Path | None, found: list[_Memory], *, cleared: bool) -> dict[str, Any]:
@@ -136,6 +161,7 @@ def _document(directory: Path | None, found: list[_Memory], *, cleared: bool) ->
                 "repository_id": show_text(each.repository_id),
                 "seen_at": time_field(each.written_ns),
                 "bytes": each.size,
+                "index_bytes": each.index_size,
                 "keyring_generation": None if each.state is None else each.state.generation,
                 "last_prune": None if each.state is None else each.state.sweep,
                 "backups": None if each.state is None else len(each.state.manifests),

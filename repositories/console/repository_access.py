@@ -73,11 +73,12 @@ def access(location: str, options: RepositoryOptions, terminal: Terminal) -> Rep
 
 def access_to(location: str, password: str) -> RepositoryAccess:
     """Return what opens a repository with this password, and where this machine remembers what it saw of it."""
-    seen = seen_directory()
+    seen, kept = seen_directory(), index_directory()
     return RepositoryAccess(
         location=location,
         password=password,
         seen_directory=None if seen is None else os.fsdecode(seen),
+        kept_directory=None if kept is None else os.fsdecode(kept),
         credentials=credentials_for(location),
     )
 
@@ -86,6 +87,12 @@ def seen_directory() -> Path | None:
     """Return where this machine remembers the states of repositories, or None where it has no place for that."""
     state = env.state_directory()
     return None if state is None else state / "repositories"
+
+
+def index_directory() -> Path | None:
+    """Return where this machine keeps indexes of repositories, or None where it has no place for that."""
+    seen = seen_directory()
+    return None if seen is None else seen / "indexes"
 
 
 def open_here(location: str, options: RepositoryOptions, terminal: Terminal) -> "Repository":
@@ -108,4 +115,6 @@ def own_paths(location: str) -> tuple[bytes, ...]:
 
 def own_data() -> tuple[bytes, ...]:
     """Return where Syncova's own data lies, which no backup may hold."""
-    return (os.fsencode(env.data_directory(env.process_environment())),)
+    kept = index_directory()
+    data = os.fsencode(env.data_directory(env.process_environment()))
+    return (data,) if kept is None else (data, os.fsencode(kept))

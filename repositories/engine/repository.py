@@ -17,7 +17,8 @@ from repositories.engine.format.config import Config
 from repositories.engine.format.kinds import ObjectKind, object_name
 from repositories.engine.format.records import decode
 from repositories.engine.ids import Randomness, system_randomness
-from repositories.engine.index.catalogue import Catalogue, build_index, packs_of
+from repositories.engine.index.catalogue import Catalogue, packs_of
+from repositories.engine.index.kept_index import index_file
 from repositories.engine.index.lookup import Location
 from repositories.engine.index.recovery import IndexRecovery
 from repositories.engine.keys.keyring import Keyring
@@ -144,6 +145,10 @@ class Repository:
         """Return the keyring."""
         return self.store.keyring
 
+    def keep_in(self, directory: str) -> None:
+        """Let this machine keep the index below `directory`, so that it need not be read again the next time."""
+        self.catalogue = Catalogue(self.store, index_file(directory, self.store))
+
     def backups(self, *, deleted: bool = False) -> list[StoredManifest]:
         """Return the manifests that count (fence rule), oldest first by the time they were received.
 
@@ -193,8 +198,8 @@ class Repository:
 
         There a pack of any epoch counts: each chunk is hashed again, and only what counts can have named its id.
         """
-        live = self.catalogue.live(accepted_by_newest_sweep(self.store))
-        index = build_index(live, frozenset(), read_damage(self.store))
+        known = self.catalogue.live_index(accepted_by_newest_sweep(self.store))
+        index = known.index(frozenset(), read_damage(self.store))
         recovery = IndexRecovery(self.store, self.pack_reader, index, lambda _: True, self.warn)
         return ChunkReader(index, self.pack_reader, self.keyring, recovery=recovery)
 

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from repositories.console import exits
+from repositories.console.repository_access import own_paths
+from repositories.engine.index import catalogue
 from tests.cli.programs import Programs
 
 
@@ -50,3 +52,27 @@ def test_only_one_of_several(programs: Programs, state: Path) -> None:
     programs.repo("cache", "--clear", "000", "--yes", secret=False)
     assert not other.exists()
     assert len(os.listdir(state)) == 1
+
+
+def test_indexes_of_large_repositories(
+    programs: Programs, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """4.3: they are shown, no backup holds them, and they go with the rest; small ones are not kept."""
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "file").write_bytes(b"content")
+    programs.back_up(tmp_path / "tree")
+    assert programs.repo("ls", programs.repository, "latest").code == exits.DONE
+    assert [each.name for each in state.iterdir() if each.is_dir()] == []
+    monkeypatch.setattr(catalogue, "FEW_BYTES", 0)
+    assert programs.repo("ls", programs.repository, "latest").code == exits.DONE
+    (index,) = (state / "indexes").iterdir()
+    assert bytes(state / "indexes") in own_paths("/elsewhere")
+    (kept,) = programs.repo("cache", "--json", secret=False).json["repositories"]
+    assert kept["index_bytes"] == index.stat().st_size > 0
+    assert kept["bytes"] > kept["index_bytes"]
+    index.with_name(f".{index.name}").write_bytes(b"left by a killed process")
+    (state / f"{index.stem}.json").unlink()
+    (kept,) = programs.repo("cache", "--json", secret=False).json["repositories"]
+    assert (kept["repository_id"], kept["backups"]) == (index.stem, None)
+    assert programs.repo("cache", "--clear", "--yes", secret=False).code == exits.DONE
+    assert list((state / "indexes").iterdir()) == []

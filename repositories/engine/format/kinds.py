@@ -117,18 +117,12 @@ def names_of(kind: ObjectKind, name: str) -> tuple[str, ...]:
 def object_id_of(name: str) -> bytes | None:
     """Return the object id that ends `name`, or None for a name that is not one of ours."""
     digits = name.rpartition("/")[2]
-    if len(digits) != OBJECT_ID_LENGTH * 2 or not _is_hex(digits):
-        return None
-    return bytes.fromhex(digits)
+    return bytes.fromhex(digits) if _WHOLE_ID.fullmatch(digits) else None
 
 
 def is_name_of(kind: ObjectKind, name: str) -> bool:
     """Tell whether `name` can be the primary name of an object of this kind: whatever else lies beside is a stray."""
     return _NAMES[kind].fullmatch(name) is not None
-
-
-def _is_hex(digits: str) -> bool:
-    return all(digit in "0123456789abcdef" for digit in digits)
 
 
 def generation_group(generation: int) -> str:
@@ -139,10 +133,12 @@ def generation_group(generation: int) -> str:
 def newest_generation(names: list[str]) -> int:
     """Return the highest generation among names of keyrings or slots; 0 if there are none."""
     groups = [name.split("/")[-2] for name in names]
-    return max((int(group, 16) for group in groups if len(group) == 8 and _is_hex(group)), default=0)
+    return max((int(group, 16) for group in groups if _GENERATION.fullmatch(group)), default=0)
 
 
-_ID: Final = "[0-9a-f]{32}"
+_ID: Final = f"[0-9a-f]{{{2 * OBJECT_ID_LENGTH}}}"
+_WHOLE_ID: Final = re.compile(_ID)
+_GENERATION: Final = re.compile("[0-9a-f]{8}")
 _GROUPS: Final[Mapping[ObjectKind, str]] = {
     ObjectKind.KEYRING: "[0-9a-f]{8}/",
     ObjectKind.SLOT: "[0-9a-f]{8}/",

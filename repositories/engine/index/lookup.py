@@ -1,20 +1,21 @@
 """The look-up structure: chunk id → place.
 
-Owns the answer to two questions: is a chunk present for deduplication, and where can it be read. Held in memory as
-dictionaries of small numbers over the tables of the segments; the interface is what runs on disk will have, too.
+Owns the answer to two questions: is a chunk present for deduplication, and where can it be read. Most of it is a table
+that the indexes of one process share; what one of them learns lies in a second table of its own.
 """
 
 import threading
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from repositories.engine.ids import ChunkKind
-from repositories.engine.packs.directory import HASH_UNKNOWN, BlockRecord, PackRecord
+from repositories.engine.index.places import PlaceTable
+from repositories.engine.packs.directory import PackRecord
 from repositories.engine.packs.reader import BlockPlace
-from repositories.engine.packs.table import table_ids, table_layout
+from repositories.engine.packs.table import split_table, table_layout
 
 _LAYOUTS_KEPT = 128
+_Layout = tuple[int, BlockPlace, bytes, tuple[int, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,71 +33,83 @@ class ChunkIndex:
     """All known chunks. Additions take a lock; questions take none and may run beside them.
 
     `unusable` packs (marked by a prune) and `damaged` chunks (pack id → chunk ids, empty for the whole pack) can be
-    located but are not present: new content is stored again.
+    located but are not present: new content is stored again. `base` is shared and not changed. A place has an ordinal;
+    those of the base come first.
     """
 
-    def __init__(self, unusable: frozenset[bytes], damaged: Mapping[bytes, frozenset[bytes]]) -> None:
+    def __init__(
+        self, unusable: frozenset[bytes], damaged: Mapping[bytes, frozenset[bytes]], base: PlaceTable | None = None
+    ) -> None:
         self._unusable = unusable
         self._damaged = damaged
-        self._present: dict[bytes, int] = {}
-        self._doubtful: dict[bytes, int] = {}
-        self._spares: dict[bytes, list[int]] = {}
-        self._starts: list[int] = []
-        self._places: list[BlockPlace] = []
-        self._packs: dict[bytes, PackRecord] = {}
-        self._layouts: dict[int, tuple[bytes, tuple[int, ...]]] = {}
-        self._count = 0
+        self._base = PlaceTable() if base is None else base
+        self._own = PlaceTable()
+        self._first_own = len(self._base)
+        self._tables = ((self._base, 0), (self._own, self._first_own))
+        self._in_base = self._base.chunks.find
+        self._in_own = self._own.chunks.find
+        self._doubtful = bytearray()  # by ordinal; empty while there is none
+        self._layouts: dict[int, _Layout] = {}
         self._lock = threading.Lock()
+        for pack_id in {*unusable, *damaged} if self._first_own else ():
+            number = self._base.packs.find(pack_id)
+            if number is not None:
+                first, end = self._base.span(number)
+                self._doubt(pack_id, first, b"".join(self._base.chunks.between(first, end)))
 
-    def __len__(self) -> int:
-        """Return the number of distinct chunks that are present."""
-        return len(self._present)
-
-    def packs(self) -> Mapping[bytes, PackRecord]:
-        """Return all known packs by id."""
-        return self._packs
+    def packs(self) -> "KnownPacks":
+        """Return all known packs by id; their records are made when they are asked for."""
+        return KnownPacks(self._base, self._own)
 
     def add(self, packs: Iterable[PackRecord]) -> None:
         """Add packs; those already known are skipped."""
         with self._lock:
             for pack in packs:
-                known = self._packs.get(pack.pack_id)
-                if known is not None and known.content_hash == HASH_UNKNOWN:
-                    self._packs[pack.pack_id] = pack
-                elif known is None:
-                    self._packs[pack.pack_id] = pack
-                    for number, block in enumerate(pack.blocks):
-                        self._add_block(pack, number, block)
+                if self._base.packs.find(pack.pack_id) is not None:
+                    self._base.add(pack)
+                    continue
+                if self._own.packs.find(pack.pack_id) is None and self._is_doubted(pack.pack_id):
+                    ids = b"".join(split_table(block.table)[2] for block in pack.blocks)
+                    self._doubt(pack.pack_id, self._first_own + len(self._own), ids)
+                self._own.add(pack)
 
     def places_in(self, packs: frozenset[bytes]) -> Iterator[tuple[int, bytes]]:
         """Yield (ordinal, chunk id) of all that lies in these packs."""
-        for start, place in zip(self._starts, self._places, strict=True):
-            if place.pack_id in packs:
-                yield from enumerate(table_ids(place.record.table), start)
+        for pack_id in packs:
+            for table, offset in self._tables:
+                number = table.packs.find(pack_id)
+                if number is not None:
+                    first, end = table.span(number)
+                    yield from enumerate(table.chunks.between(first, end), offset + first)
 
     def distrust(self, packs: frozenset[bytes]) -> None:
         """Make these packs unusable: what no other pack holds is no longer present."""
         with self._lock:
             packs = packs - self._unusable
-            if not packs:
-                return
             self._unusable |= packs
-            for ordinal, chunk_id in self.places_in(packs):
-                self._withdraw(chunk_id, ordinal)
+            for ordinal, _ in self.places_in(packs):
+                self._set_doubtful(ordinal)
 
     def present(self, chunk_id: bytes) -> int | None:
-        """Return the chunk's ordinal if it counts as stored, else None. Cheap: one dictionary look-up."""
-        return self._present.get(chunk_id)
-
-    def block_of(self, ordinal: int) -> int:
-        """Return the number, among all known blocks, of the one that holds the chunk with this ordinal."""
-        return bisect_right(self._starts, ordinal) - 1
+        """Return the chunk's ordinal if it counts as stored, else None. Cheap: a microsecond."""
+        ordinal = self._in_base(chunk_id)
+        if ordinal is None:
+            ordinal = self._in_own(chunk_id)
+            if ordinal is None:
+                return None
+            ordinal += self._first_own
+        if not self._doubtful or not self._is_doubtful(ordinal):
+            return ordinal
+        return next((each for each in self._ordinals(chunk_id) if not self._is_doubtful(each)), None)
 
     def packs_where(self, flags: bytes | bytearray) -> frozenset[bytes]:
         """Return the packs with a place whose byte, by its ordinal, is 1."""
-        ends = (*self._starts[1:], self._count)
-        blocks = zip(self._starts, ends, self._places, strict=True)
-        return frozenset(place.pack_id for start, end, place in blocks if flags.find(1, start, end) >= 0)
+        return frozenset(
+            table.packs.at(number)
+            for table, offset in self._tables
+            for number, first, end in table.spans()
+            if flags.find(1, offset + first, offset + end) >= 0
+        )
 
     def locate(self, kind: ChunkKind, chunk_id: bytes) -> Location | None:
         """Return the best place of a chunk, or None if no index names it."""
@@ -104,65 +117,85 @@ class ChunkIndex:
 
     def locations(self, kind: ChunkKind, chunk_id: bytes) -> Iterator[Location]:
         """Yield all places of a chunk, those that count as present first."""
-        found = [self._present.get(chunk_id), *self._spares.get(chunk_id, ()), self._doubtful.get(chunk_id)]
+        found = list(self._ordinals(chunk_id))
+        if self._doubtful:
+            found.sort(key=self._is_doubtful)
         for ordinal in found:
-            if ordinal is None:
-                continue
-            at = bisect_right(self._starts, ordinal) - 1
-            place = self._places[at]
-            kinds, offsets = self._layout(at)
-            position = ordinal - self._starts[at]
+            start, place, kinds, offsets = self._layout(ordinal)
+            position = ordinal - start
             if kinds[position] == kind:
                 length = offsets[position + 1] - offsets[position]
                 yield Location(place.pack_id, place.number, offsets[position], length, place)
 
-    def _layout(self, block: int) -> tuple[bytes, tuple[int, ...]]:
-        """Return kinds and offsets of a block's chunks; blocks asked for lately are kept: restores ask in runs."""
-        layout = self._layouts.get(block)
+    def _ordinals(self, chunk_id: bytes) -> Iterator[int]:
+        """Yield all places of a chunk, in the order in which they were added."""
+        yield from self._base.chunks.numbers(chunk_id)
+        for number in self._own.chunks.numbers(chunk_id):
+            yield self._first_own + number
+
+    def _layout(self, ordinal: int) -> _Layout:
+        """Return first ordinal, place, kinds and offsets of the block of a place.
+
+        Blocks asked for lately are kept: restores ask in runs.
+        """
+        table, offset = self._tables[ordinal >= self._first_own]
+        key = offset + table.starts[table.block_of(ordinal - offset)]
+        layout = self._layouts.get(key)
         if layout is None:
+            start, place = table.place(ordinal - offset)
             if len(self._layouts) >= _LAYOUTS_KEPT:
                 self._layouts.clear()
-            layout = self._layouts[block] = table_layout(self._places[block].record.table)
+            layout = self._layouts[key] = (offset + start, place, *table_layout(place.record.table))
         return layout
 
-    def _add_block(self, pack: PackRecord, number: int, block: BlockRecord) -> None:
-        ids = table_ids(block.table)
-        if not ids:
-            return
-        start = self._count
-        self._starts.append(start)
-        self._places.append(BlockPlace(pack.pack_id, pack.header, number, block))
-        self._count += len(ids)
-        damaged = self._damaged.get(pack.pack_id)
-        if pack.pack_id in self._unusable or damaged is not None:
-            self._add_doubtful(ids, start, frozenset() if pack.pack_id in self._unusable else damaged)
-        elif self._present.keys().isdisjoint(ids) and len(set(ids)) == len(ids):
-            self._present.update(zip(ids, range(start, start + len(ids)), strict=True))
-        else:
-            for ordinal, chunk_id in enumerate(ids, start):
-                self._add_duplicate(chunk_id, ordinal)
+    def _is_doubted(self, pack_id: bytes) -> bool:
+        return pack_id in self._unusable or pack_id in self._damaged
 
-    def _add_doubtful(self, ids: tuple[bytes, ...], start: int, damaged: frozenset[bytes] | None) -> None:
-        for ordinal, chunk_id in enumerate(ids, start):
-            if damaged and chunk_id not in damaged:
-                self._add_duplicate(chunk_id, ordinal)
-            else:
-                self._doubtful[chunk_id] = ordinal
+    def _doubt(self, pack_id: bytes, first: int, ids: bytes) -> None:
+        """Set the places of a pack doubtful that `unusable` and `damaged` say: all, or some."""
+        some = frozenset() if pack_id in self._unusable else self._damaged[pack_id]
+        width = self._own.chunks.width
+        for number in range(len(ids) // width):
+            if not some or ids[number * width : (number + 1) * width] in some:
+                self._set_doubtful(first + number)
 
-    def _withdraw(self, chunk_id: bytes, ordinal: int) -> None:
-        if self._present.get(chunk_id) != ordinal:
-            return
-        usable = (spare for spare in self._spares.get(chunk_id, ()) if not self._is_unusable(spare))
-        other = next(usable, None)
-        self._doubtful[chunk_id] = ordinal
-        if other is None:
-            del self._present[chunk_id]
-        else:
-            self._present[chunk_id] = other
+    def _set_doubtful(self, ordinal: int) -> None:
+        if ordinal >= len(self._doubtful):
+            self._doubtful.extend(bytes(max(4096, ordinal + 1 - len(self._doubtful))))
+        self._doubtful[ordinal] = 1
 
-    def _is_unusable(self, ordinal: int) -> bool:
-        return self._places[self.block_of(ordinal)].pack_id in self._unusable
+    def _is_doubtful(self, ordinal: int) -> bool:
+        return ordinal < len(self._doubtful) and self._doubtful[ordinal] == 1
 
-    def _add_duplicate(self, chunk_id: bytes, ordinal: int) -> None:
-        if self._present.setdefault(chunk_id, ordinal) != ordinal:
-            self._spares.setdefault(chunk_id, []).append(ordinal)
+
+class KnownPacks(Mapping[bytes, PackRecord]):
+    """Packs by id, in the order in which they were added. A view: what is added later is seen."""
+
+    def __init__(self, *tables: PlaceTable) -> None:
+        self._tables = tables
+
+    def __len__(self) -> int:
+        """Return the number of packs."""
+        return sum(len(table.packs) for table in self._tables)
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Yield the ids."""
+        for table in self._tables:
+            yield from table.packs.between(0, len(table.packs))
+
+    def __getitem__(self, pack_id: bytes) -> PackRecord:
+        """Return a pack's record."""
+        for table in self._tables:
+            number = table.packs.find(pack_id)
+            if number is not None:
+                return table.record(number)
+        raise KeyError(pack_id)
+
+    def __contains__(self, pack_id: object) -> bool:
+        """Tell whether a pack is known."""
+        return isinstance(pack_id, bytes) and any(table.packs.find(pack_id) is not None for table in self._tables)
+
+    def lengths(self) -> Iterator[tuple[bytes, int]]:
+        """Yield (id, length) of all packs, without making records."""
+        for table in self._tables:
+            yield from table.pack_lengths()

@@ -4,11 +4,14 @@ Owns the segment record, which segments are live, and the plan of a merge. A seg
 accepted, as manifests do: a session that a prune gave up on cannot bring packs back that are gone.
 """
 
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from repositories.engine.format.kinds import ObjectKind, object_name
 from repositories.engine.format.records import ObjectId, Record, decode
+from repositories.engine.index.places import PlaceTable
 from repositories.engine.packs.directory import PackRecord, check_blocks
 
 MERGE_ABOVE = 32
@@ -23,6 +26,46 @@ class SegmentRecord(Record, frozen=True):
     created_ns: int
     replaces: tuple[ObjectId, ...]
     packs: tuple[PackRecord, ...]
+
+
+class SegmentFacts(Protocol):
+    """What decides whether a segment counts."""
+
+    @property
+    def fence(self) -> int:
+        """The fence of the session that put it."""
+
+    @property
+    def replaces(self) -> tuple[bytes, ...]:
+        """The segments whose packs it lists as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentHead:
+    """A segment without its packs."""
+
+    fence: int
+    replaces: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HeldSegment:
+    """A segment whose packs lie in a table, under these numbers. `weight` is about how many bytes they take."""
+
+    fence: int
+    replaces: tuple[bytes, ...]
+    weight: int
+    table: PlaceTable
+    numbers: "array[int]"
+
+    @property
+    def packs(self) -> tuple[PackRecord, ...]:
+        """The packs that it lists; they are made anew each time."""
+        return tuple(map(self.table.record, self.numbers))
+
+
+LiveSegment = SegmentRecord | HeldSegment
+_Facts = TypeVar("_Facts", bound=SegmentFacts)
 
 
 def decode_segment(payload: bytes) -> SegmentRecord:
@@ -41,13 +84,13 @@ class MergePlan:
     packs: tuple[PackRecord, ...]
 
 
-def live_segments(accepted: Mapping[bytes, SegmentRecord]) -> dict[bytes, SegmentRecord]:
+def live_segments(accepted: Mapping[bytes, _Facts]) -> dict[bytes, _Facts]:
     """Return the accepted segments that no other accepted segment replaces."""
     replaced = {old for record in accepted.values() for old in record.replaces}
     return {segment_id: record for segment_id, record in accepted.items() if segment_id not in replaced}
 
 
-def plan_merge(live: Mapping[bytes, SegmentRecord], forgotten: frozenset[bytes] = frozenset()) -> MergePlan | None:
+def plan_merge(live: Mapping[bytes, LiveSegment], forgotten: frozenset[bytes] = frozenset()) -> MergePlan | None:
     """Return what to merge, or None while there are few segments.
 
     The smallest segments go first, so that each pack is written anew only a logarithmic number of times. Marked packs
@@ -57,13 +100,19 @@ def plan_merge(live: Mapping[bytes, SegmentRecord], forgotten: frozenset[bytes] 
         return None
     chosen: list[bytes] = []
     total = 0
-    for segment_id in sorted(live, key=lambda each: segment_weight(live[each].packs)):
-        total += segment_weight(live[segment_id].packs)
+    weights = {segment_id: weight_of(segment) for segment_id, segment in live.items()}
+    for segment_id in sorted(live, key=weights.__getitem__):
+        total += weights[segment_id]
         if len(chosen) > 1 and total > MAX_MERGED_BYTES:
             break
         chosen.append(segment_id)
     packs = {pack.pack_id: pack for each in chosen for pack in live[each].packs if pack.pack_id not in forgotten}
     return MergePlan(tuple(chosen), tuple(packs.values()))
+
+
+def weight_of(segment: LiveSegment) -> int:
+    """Return about how many bytes the packs of a segment take."""
+    return segment.weight if isinstance(segment, HeldSegment) else segment_weight(segment.packs)
 
 
 def segment_weight(packs: Iterable[PackRecord]) -> int:

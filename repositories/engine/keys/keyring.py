@@ -105,6 +105,14 @@ class Keyring:
         """Return the keyed 32-byte id of a chunk."""
         return blake3.blake3(data, key=self._chunk_keys[kind]).digest()
 
+    def machine_key(self, purpose: str) -> bytes:
+        """Return the key of what one machine keeps of the repository for `purpose`; a rotation of the keys ends it.
+
+        Nobody can make it who does not hold the repository's newest key.
+        """
+        secret = self.epoch_key(self.current_epoch) + self.record.repository_id
+        return blake3.blake3(secret, derive_key_context=f"syncova/1 kept on a machine: {purpose}").digest()
+
     def chunker(self) -> ChunkerRecord:
         """Return the chunker in use. Raises IntegrityError if the keyring names one that it does not list."""
         for chunker in self.record.chunkers:

@@ -14,7 +14,9 @@ from repositories.engine.ids import CHUNK_ID_LENGTH, ChunkKind
 from repositories.engine.limits import MAX_CHUNKS_PER_PACK
 
 _COUNT = struct.Struct(">I")
-_PER_CHUNK = 1 + 4 + CHUNK_ID_LENGTH
+LENGTH = 4
+"""Bytes of a chunk's length in a table."""
+_PER_CHUNK = 1 + LENGTH + CHUNK_ID_LENGTH
 _KINDS = bytes(ChunkKind)
 TABLE_MIN = _COUNT.size + _PER_CHUNK  # no block is without a chunk
 
@@ -52,6 +54,18 @@ def table_ids(data: bytes) -> tuple[bytes, ...]:
     """Return only the ids of a table: what building an index needs."""
     count = table_count(data)
     return struct.unpack_from(f"{CHUNK_ID_LENGTH}s" * count, data, _COUNT.size + 5 * count)
+
+
+def split_table(data: bytes) -> tuple[bytes, bytes, bytes]:
+    """Return the columns of a table as they are in it: kinds, lengths, ids. Raises IntegrityError."""
+    count = table_count(data)
+    kinds, lengths = _COUNT.size + count, _COUNT.size + (1 + LENGTH) * count
+    return data[_COUNT.size : kinds], data[kinds:lengths], data[lengths:]
+
+
+def join_table(kinds: bytes | bytearray, lengths: bytes | bytearray, ids: bytes | bytearray) -> bytes:
+    """Return the table that `split_table` takes apart."""
+    return b"".join((_COUNT.pack(len(kinds)), kinds, lengths, ids))
 
 
 def table_layout(data: bytes) -> tuple[bytes, tuple[int, ...]]:

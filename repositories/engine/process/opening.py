@@ -83,4 +83,7 @@ def storage_of(access: RepositoryAccess) -> Storage:
 
 
 def _open(access: RepositoryAccess) -> Repository:
-    return open_repository(storage_of(access), access.password.encode())
+    repository = open_repository(storage_of(access), access.password.encode())
+    if access.kept_directory is not None:
+        repository.keep_in(access.kept_directory)
+    return repository

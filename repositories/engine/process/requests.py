@@ -27,8 +27,9 @@ class RepositoryAccess(Struct, frozen=True, kw_only=True):
     """Where the repository lies and what opens it; `password` may also be a recovery code.
 
     `seen_directory` holds what this machine has seen of repositories; `remembered` is what the caller has, and is
-    compared instead. Both null: nothing is compared or remembered. `credentials` are a remote medium's, by the names of
-    storage/credentials.py; `write_bytes_per_second` limits what is sent to it.
+    compared instead. Both null: nothing is compared or remembered. Below `kept_directory` indexes are kept, not to be
+    read again; null: none. `credentials` are a remote medium's, by the names of storage/credentials.py;
+    `write_bytes_per_second` limits what is sent to it.
     """
 
     location: str
@@ -39,6 +40,7 @@ class RepositoryAccess(Struct, frozen=True, kw_only=True):
     remembered: RememberedState | None = None
     credentials: dict[str, str] = field(default_factory=dict)
     write_bytes_per_second: int | None = None
+    kept_directory: str | None = None
 
     def __repr__(self) -> str:
         return f"RepositoryAccess(location={self.location!r}, password=<hidden>)"

@@ -6,7 +6,6 @@ Owns one listing of the packs and the comparison; what follows from it is the se
 from collections.abc import Iterable
 
 from repositories.engine.format.kinds import DIRECTORIES, ObjectKind, object_id_of
-from repositories.engine.packs.directory import PackRecord
 from repositories.engine.storage.base import Storage
 
 
@@ -20,11 +19,11 @@ def pack_sizes(storage: Storage) -> dict[bytes, int]:
     return sizes
 
 
-def absent_packs(storage: Storage, named: Iterable[PackRecord]) -> frozenset[bytes]:
-    """Return the ids of those `named` packs that are missing or do not have their length.
+def absent_packs(storage: Storage, *named: Iterable[tuple[bytes, int]]) -> frozenset[bytes]:
+    """Return the ids of those `named` packs (id, length) that are missing or do not have their length.
 
     `named` must have been read from the index before: a pack is durable before an index segment names it, so that
     what another writer puts meanwhile is never taken for lost.
     """
     sizes = pack_sizes(storage)
-    return frozenset(pack.pack_id for pack in named if sizes.get(pack.pack_id) != pack.length)
+    return frozenset(pack_id for some in named for pack_id, length in some if sizes.get(pack_id) != length)

@@ -16,7 +16,7 @@ from repositories.engine.format.commits import CheckpointRecord, ManifestRecord
 from repositories.engine.format.kinds import ObjectKind
 from repositories.engine.format.records import encode
 from repositories.engine.ids import ChunkKind
-from repositories.engine.index.catalogue import Catalogue, build_index, packs_of
+from repositories.engine.index.catalogue import Catalogue, lengths_of, packs_of
 from repositories.engine.index.recovery import IndexRecovery, is_current
 from repositories.engine.index.segments import SegmentRecord, plan_merge
 from repositories.engine.limits import MAX_BLOCK_DECODED, MAX_PAGE, MAX_ROOT
@@ -60,9 +60,9 @@ class WriteSession:
             self._marks = read_marks(store)
             self.fence = self._marks.highest
             self._lease.hold_fence(self.fence, tell=self._marks.waiting)
-            self._live = catalogue.live(accepted_by_newest_sweep(store))
-            self.absent_packs = absent_packs(store.storage, packs_of(self._live))
-            self._index = build_index(self._live, self._marks.packs | self.absent_packs, read_damage(store))
+            self._live = (known := catalogue.live_index(accepted_by_newest_sweep(store))).segments
+            self.absent_packs = absent_packs(store.storage, lengths_of(self._live))
+            self._index = known.index(self._marks.packs | self.absent_packs, read_damage(store))
             self._recovery = IndexRecovery(store, PackReader(store), self._index, self._may_adopt)
         except BaseException:
             self._lease.end()
@@ -256,8 +256,8 @@ class WriteSession:
         if self._marks.highest <= self.fence:
             return
         self._live = self._catalogue.live(accepted_by_newest_sweep(self._store))
-        known = self._index.packs().values()
-        taken = self._marks.packs | absent_packs(self._store.storage, (*known, *packs_of(self._live)))
+        named = self._index.packs().lengths(), lengths_of(self._live)
+        taken = self._marks.packs | absent_packs(self._store.storage, *named)
         lost = sum(pack.pack_id in taken for pack in self._own_packs)
         lost += self._references.find_again(taken, packs_of(self._live))
         if lost:

@@ -21,7 +21,7 @@ from repositories.engine.format.kinds import ObjectKind, generation_group, objec
 from repositories.engine.format.records import Record, decode, encode
 from repositories.engine.format.rotations import IntentRecord, KeyChangeRecord, intent_to_bytes, parse_intent
 from repositories.engine.ids import ChunkKind
-from repositories.engine.index.catalogue import build_index
+from repositories.engine.index.lookup import ChunkIndex
 from repositories.engine.index.segments import decode_segment
 from repositories.engine.keys.keyring import KeyringRecord, open_keyring
 from repositories.engine.keys.recovery import parse_recovery_code
@@ -133,7 +133,8 @@ def _under_the_seal(repository: Repository, objects: dict[str, bytes]) -> Iterab
 
 def _use_segment(data: bytes) -> None:
     segment = decode_segment(data)
-    index = build_index({b"s" * 16: segment}, frozenset(), {})
+    index = ChunkIndex(frozenset(), {})
+    index.add(segment.packs)
     for pack in segment.packs:
         for block in pack.blocks:
             for chunk_id in parse_table(block.table).ids:

@@ -13,6 +13,7 @@ from repositories.engine.format.collection import MarkRecord
 from repositories.engine.format.kinds import ObjectKind
 from repositories.engine.format.records import encode
 from repositories.engine.index.recovery import IndexRecovery, is_current, read_unnamed
+from repositories.engine.index.segments import SegmentRecord
 from repositories.engine.keys.keyring import EpochKey, open_keyring
 from repositories.engine.manifest.backups import list_backups, walk_entries
 from repositories.engine.packs.directory import HASH_UNKNOWN
@@ -71,7 +72,8 @@ def segments(storage: MemoryStorage) -> list[str]:
 def newest_segment(storage: MemoryStorage) -> list[str]:
     repository = open_repository(storage, PASSWORD)
     live = repository.catalogue.live(lambda *_: True)
-    newest = max(live, key=lambda each: live[each].created_ns).hex()
+    records = {each: segment for each, segment in live.items() if isinstance(segment, SegmentRecord)}
+    newest = max(records, key=lambda each: records[each].created_ns).hex()
     return [name for name in segments(storage) if name.endswith(newest)]
 
 
