@@ -4,7 +4,7 @@ Owns the value, and how a look is added to what is kept. Pure: the judgement is 
 that only one at a time changes it there, is the keeper's.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 MANIFESTS_KEPT = 256
 SLOTS_KEPT = 256
@@ -17,7 +17,8 @@ class HighWater:
     `generation` of the keyring only ever rises; `sweep` (number of the newest) and `fence` (of the newest mark or
     sweep) only rise within one generation. `manifests` (hex) are the newest 256 that count, deleted ones among them:
     each stays there, or a tombstone names it. `slots` (hex) are the key slots of this generation, `ended_slots` the
-    last 256 of it that were seen and are gone: such an id never comes again.
+    last 256 of it that were seen and are gone: such an id never comes again. `given_up` is the highest number of a
+    prune that was seen before somebody confirmed a state that shows a lower one: it is not to be used again.
     """
 
     generation: int = 0
@@ -26,6 +27,17 @@ class HighWater:
     fence: int = 0
     slots: tuple[str, ...] = ()
     ended_slots: tuple[str, ...] = ()
+    given_up: int = 0
+
+    @property
+    def highest_number(self) -> int:
+        """Return the highest number of a prune that was ever seen."""
+        return max(self.sweep, self.fence, self.given_up)
+
+
+def confirmed(kept: HighWater, now: HighWater) -> HighWater:
+    """Return what is to be kept once somebody has confirmed that the repository is as a look shows it."""
+    return replace(now, given_up=kept.highest_number if kept.highest_number > max(now.sweep, now.fence) else 0)
 
 
 def merge(before: HighWater, now: HighWater, kept: HighWater | None = None) -> HighWater:
@@ -35,6 +47,10 @@ def merge(before: HighWater, now: HighWater, kept: HighWater | None = None) -> H
     may have looked meanwhile, and what that saw must neither be lost nor be taken for missing.
     """
     kept = before if kept is None else kept
+    return replace(_merged(before, now, kept), given_up=max(kept.given_up, now.given_up))
+
+
+def _merged(before: HighWater, now: HighWater, kept: HighWater) -> HighWater:
     others = tuple(each for each in kept.manifests if each not in before.manifests)
     manifests = tuple(dict.fromkeys((*now.manifests, *others)))[-MANIFESTS_KEPT:]
     if now.generation < kept.generation:

@@ -1,6 +1,6 @@
 """What is kept of looks at a repository: bounded, never lower, and whole when several look at once (3.14)."""
 
-from repositories.engine.high_water import MANIFESTS_KEPT, SLOTS_KEPT, HighWater, merge
+from repositories.engine.high_water import MANIFESTS_KEPT, SLOTS_KEPT, HighWater, confirmed, merge
 
 
 def test_numbers_only_rise_within_a_generation() -> None:
@@ -42,3 +42,11 @@ def test_what_was_seen_under_older_keys_adds_no_number_to_newer_ones() -> None:
 def test_a_memory_that_was_confirmed_meanwhile_begins_anew() -> None:
     before, now = HighWater(2, 9, ("a", "b"), 9, ("s",)), HighWater(1, 1, ("a",), 1, ("r",))
     assert merge(before, now, HighWater()) == now
+
+
+def test_a_number_that_was_given_up_stays_known() -> None:
+    kept = confirmed(HighWater(1, 3, fence=5), HighWater(1, 3, fence=3))
+    assert (kept, kept.highest_number) == (HighWater(1, 3, fence=3, given_up=5), 5)
+    assert merge(kept, HighWater(1, 4, fence=4)) == HighWater(1, 4, fence=4, given_up=5)
+    assert merge(kept, HighWater(2, 4, fence=4)) == HighWater(2, 4, fence=4, given_up=5)
+    assert confirmed(HighWater(1, 3, fence=3), HighWater(1, 3, fence=4)).given_up == 0

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from repositories.engine.errors import EngineError, RepositoryRolledBackError
-from repositories.engine.high_water import HighWater, merge
+from repositories.engine.high_water import HighWater, confirmed, merge
 from repositories.engine.process.requests import RememberedState, RepositoryAccess
 from repositories.engine.repository import Repository
 from repositories.engine.rollback import is_overtaken, judge, read_high_water
@@ -63,7 +63,7 @@ class SeenStates:
                 directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             with _alone(self._path.parent):
                 kept = self._read()
-                state = now if accept else merge(before, now, kept)
+                state = confirmed(kept, now) if accept else merge(before, now, kept)
                 if state != kept:
                     self._write(state)
 
@@ -114,7 +114,7 @@ def watch(access: RepositoryAccess, repository: Repository) -> SeenStates | Told
 
 def _compare(repository: Repository, remembered: HighWater, *, accept: bool, hint: str) -> tuple[HighWater | None, str]:
     """Return what the repository shows, None if that is not to be remembered; and why it is an earlier state."""
-    repository.fence_seen = max(remembered.fence, remembered.sweep)
+    repository.fence_seen = remembered.highest_number
     now = read_high_water(repository, remembered)
     reason = "" if accept else judge(repository, remembered, now)
     if not reason:

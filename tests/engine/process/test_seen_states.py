@@ -186,6 +186,9 @@ def test_the_number_of_a_mark_that_is_lost_is_told_to_a_prune(storage: MemorySto
     put = mark(open_repository(storage, PASSWORD).store, 4)
     look(storage, tmp_path)
     del storage.objects[f"marks/{put.hex()}"]
-    repository = open_repository(storage, PASSWORD)
-    SeenStates(str(tmp_path), repository).look(accept=True)
-    assert (repository.refuse_writing, repository.fence_seen) == (None, 4)
+    for accept in (True, False, False):
+        repository = open_repository(storage, PASSWORD)
+        states = SeenStates(str(tmp_path), repository)
+        states.look(accept=accept)
+        states.note()
+        assert (repository.refuse_writing, repository.fence_seen) == (None, 4)
