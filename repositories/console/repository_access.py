@@ -6,7 +6,6 @@ the same access to an engine child.
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,7 @@ from repositories.console.failures import CommandError, LocationMissingError
 from repositories.console.options import RepositoryOptions
 from repositories.console.passwords import read_password, warn_if_public
 from repositories.console.paths import absolute
-from repositories.console.storage_credentials import credentials_for
+from repositories.console.storage_credentials import credentials_for, with_region
 from repositories.console.terminal import Terminal
 from repositories.engine.display import show_text
 from repositories.engine.process.requests import RepositoryAccess
@@ -61,9 +60,7 @@ def resolve(location: str) -> str:
     place = parse_location(location)
     if isinstance(place, str):
         return os.fsdecode(absolute(place, "the location"))
-    if place.scheme == "s3" and not place.region:
-        place = replace(place, region=env.foreign("AWS_REGION") or env.foreign("AWS_DEFAULT_REGION") or "")
-    return place.text
+    return with_region(place).text
 
 
 def access(location: str, options: RepositoryOptions, terminal: Terminal) -> RepositoryAccess:
