@@ -20,7 +20,7 @@ from jobs.poison import POISON
 from jobs.states import ScheduleKind, ScheduleState
 
 BATCH: Final = 500
-_BEFORE_ALL: Final = uuid.UUID(int=0)
+_BEFORE_ALL: Final[uuid.UUID | None] = uuid.UUID(int=0)
 
 
 def adopt_zone_rules(*, now: dt.datetime, version: str = calendar.TZDATA_VERSION) -> int:
@@ -32,16 +32,14 @@ def adopt_zone_rules(*, now: dt.datetime, version: str = calendar.TZDATA_VERSION
     if known is None or _order(known) >= _order(version):
         return 0
     moved, last = 0, _BEFORE_ALL
-    while True:
+    while last is not None:
         last, found = _adopt_batch(last, version, now)
         moved += found
-        if last is None:
-            break
     SchedulerState.objects.filter(tzdata_version=known).update(tzdata_version=version)
     return moved
 
 
-def _adopt_batch(last: uuid.UUID, version: str, now: dt.datetime) -> tuple[uuid.UUID | None, int]:
+def _adopt_batch(last: uuid.UUID | None, version: str, now: dt.datetime) -> tuple[uuid.UUID | None, int]:
     planned = Schedule.objects.filter(
         state=ScheduleState.ACTIVE, deleted_at__isnull=True, next_at__gt=now, job__deleted_at__isnull=True
     ).exclude(kind__in=(ScheduleKind.MANUAL, ScheduleKind.INTERVAL))

@@ -55,10 +55,10 @@ def _merged(plans: Sequence[calendar.Plan], start: dt.datetime, end: dt.datetime
 
 
 def _stream(plan: calendar.Plan, start: dt.datetime, end: dt.datetime) -> Iterator[_Start]:
-    one = plan.next_after(start)
-    while one is not None and one.instant <= end:
-        yield _Start(one.instant, plan.zone_name, one.nominal)
-        one = plan.next_after(one.instant)
+    for instant, nominal in plan.starts(start):
+        if instant > end:
+            return
+        yield _Start(instant, plan.zone_name, nominal)
 
 
 def _postponed(planned: _Start, stretches: list[Stretch]) -> _Start | None:

@@ -33,6 +33,53 @@ def test_an_interval_is_anchored_where_the_preview_begins() -> None:
     assert [one["utc"] for one in found["instants"]] == ["2026-01-01T06:10:00Z", "2026-01-01T12:10:00Z"]
 
 
+def test_windows_mark_what_they_postpone() -> None:
+    """B6, B7: beside the marks of the clock."""
+    night = {"type": "blackout", "name": "night", "start": "01:00", "length_seconds": 3 * 3600}
+    found = preview(BERLIN, count=2, windows=json.dumps([night | {"days": ["sun"]}]))
+    first, second = found["instants"]
+    assert first == {
+        "utc": "2026-03-29T01:30:00Z",
+        "local": "2026-03-29T03:30:00+02:00",
+        "notes": ["gap", "postponed"],
+        "window": {"code": "blackout", "name": "night"},
+        "starts_at": "2026-03-29T04:00:00Z",
+    }
+    assert (second["notes"], "window" in second) == ([], False)
+
+
+def test_a_window_that_never_opens_is_told() -> None:
+    """B8: not in silence."""
+    past = {"type": "allowed", "starts_at": "2020-01-01T00:00:00Z", "ends_at": "2020-01-02T00:00:00Z"}
+    (only,) = preview(BERLIN, count=1, windows=json.dumps([past]))["instants"]
+    assert (only["notes"], only["starts_at"]) == (["gap", "no_free_instant"], None)
+
+
+def test_without_json_it_is_a_line_an_instant(capsys: pytest.CaptureFixture[str]) -> None:
+    call_command("preview_schedule", schedule=json.dumps(BERLIN), start="2026-10-24T12:00:00Z", count=2)
+    assert capsys.readouterr().out.splitlines() == [
+        "daily at 02:30 (Europe/Berlin)",
+        "2026-10-25T00:30:00Z  2026-10-25T02:30:00+02:00  first_of_two",
+        "2026-10-26T01:30:00Z  2026-10-26T02:30:00+01:00",
+    ]
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        {"type": "hourly", "minute": 30},
+        {"type": "weekly", "days": ["sat", "sun"], "time": "22:00", "time_zone": "Asia/Tokyo"},
+        {"type": "monthly", "days": [1, -1], "time": "22:00"},
+        {"type": "cron", "expression": "*/15 9-17 * * mon-fri", "time_zone": "Europe/Berlin"},
+    ],
+)
+def test_every_kind_has_its_preview(schedule: dict[str, Any]) -> None:
+    """B1, B6."""
+    found = preview(schedule, count=5)
+    assert len({one["utc"] for one in found["instants"]}) == 5
+    assert found["description"]
+
+
 def test_by_hand_alone_there_is_no_instant() -> None:
     assert preview({"type": "manual"})["instants"] == []
 
@@ -51,13 +98,20 @@ def test_by_hand_alone_there_is_no_instant() -> None:
         ({**BERLIN, "tiem": "02:00"}, "2026-01-01T00:00:00Z", {}, "tiem: "),
         (BERLIN, "2026-01-01T00:00:00", {}, "from: "),
         (BERLIN, "2026-01-01T00:00:00Z", {"count": 0}, "count: "),
-        (BERLIN, "2026-01-01T00:00:00Z", {"windows": "[1]"}, "windows: "),
+        (BERLIN, "2026-01-01T00:00:00Z", {"windows": "[1]"}, "windows.0.window: "),
+        (BERLIN, "2026-01-01T00:00:00Z", {"windows": "{}"}, "windows: "),
+        (BERLIN, "2026-01-01T00:00:00Z", {"windows": '[{"type": "blackout"}]'}, "windows.0.start: "),
     ],
 )
 def test_bad_input_names_its_field_and_exits_with_2(
     schedule: object, start: str, options: dict[str, Any], named: str
 ) -> None:
+    out = StringIO()
+    text = schedule if isinstance(schedule, str) else json.dumps(schedule)
     with pytest.raises(CommandError) as caught:
-        preview(schedule, start, **options)
+        call_command("preview_schedule", schedule=text, start=start, json=True, stdout=out, **options)
     assert str(caught.value).startswith(named)
     assert caught.value.returncode == 2
+    error = json.loads(out.getvalue())["error"]
+    assert (error["code"], error["message"]) == ("VALIDATION_FAILED", str(caught.value))
+    assert list(error["details"]) == [named.partition(":")[0]]

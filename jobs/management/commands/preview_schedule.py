@@ -6,13 +6,17 @@ Owns the reading of the command line and the output. Exit 2 and the field's name
 import datetime as dt
 import json
 from argparse import ArgumentParser
+from collections.abc import Sequence
 from typing import Any, Final
 
 from django.core.management.base import BaseCommand, CommandError
 
-from jobs import calendar
+from jobs import calendar, windows
+from jobs.states import RunKind
 
 MOST: Final = 10_000
+POSTPONED: Final = "postponed"
+NO_FREE_INSTANT: Final = "no_free_instant"
 
 
 class Command(BaseCommand):
@@ -26,7 +30,7 @@ class Command(BaseCommand):
         parser.add_argument("--schedule", required=True, metavar="JSON", help="as the API takes it")
         parser.add_argument("--from", dest="start", required=True, metavar="ISO", help="instant with its offset")
         parser.add_argument("--count", type=int, default=10, metavar="N", help=f"how many instants, 1 to {MOST} (10)")
-        parser.add_argument("--windows", metavar="JSON", help="a list of windows; this version has none, so: []")
+        parser.add_argument("--windows", metavar="JSON", help="a list of windows, as the API takes them")
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -34,24 +38,43 @@ class Command(BaseCommand):
         try:
             start = _instant(options["start"])
             count = _count(options["count"])
-            _refuse_windows(options["windows"])
+            rules = _rules(options["windows"])
             plan = calendar.parse(_json("schedule", options["schedule"]), anchor=start)
             found = calendar.preview(plan, start, count)
-        except calendar.ScheduleInvalidError as error:
+        except (calendar.ScheduleInvalidError, windows.WindowInvalidError) as error:
+            if options["json"]:
+                told = {"code": error.code, "message": error.message, "hint": error.hint, "details": error.details}
+                self.stdout.write(json.dumps({"error": told}))
             raise CommandError(error.message, returncode=2) from error
         description = plan.describe()
-        rows = [_row(one) for one in found]
+        rows = [_row(one) | _start(one, rules) for one in found]
         if options["json"]:
             self.stdout.write(json.dumps({"description": description, "instants": rows}))
             return
         self.stdout.write(description)
         for row in rows:
-            self.stdout.write("  ".join([row["utc"], row["local"], *row["notes"]]))
+            self.stdout.write("  ".join([row["utc"], row["local"], *row["notes"], row.get("starts_at") or ""]).rstrip())
 
 
 def _row(one: calendar.Occurrence) -> dict[str, Any]:
-    utc = one.instant.astimezone(dt.UTC).isoformat().replace("+00:00", "Z")
-    return {"utc": utc, "local": one.local.isoformat(), "notes": [str(note) for note in one.notes]}
+    return {"utc": _utc(one.instant), "local": one.local.isoformat(), "notes": [str(note) for note in one.notes]}
+
+
+def _start(one: calendar.Occurrence, rules: Sequence[windows.Rule]) -> dict[str, Any]:
+    """Return what windows do to a planned instant: which one shuts it and when its run starts; {} if none does."""
+    answer = windows.next_free(rules, one.instant)
+    if answer.block is None:
+        return {}
+    note = POSTPONED if answer.instant is not None else NO_FREE_INSTANT
+    return {
+        "notes": [*map(str, one.notes), note],
+        "window": {"code": str(answer.block.code), "name": answer.block.name},
+        "starts_at": _utc(answer.instant) if answer.instant is not None else None,
+    }
+
+
+def _utc(instant: dt.datetime) -> str:
+    return instant.astimezone(dt.UTC).isoformat().replace("+00:00", "Z")
 
 
 def _json(field: str, text: str) -> Any:
@@ -79,6 +102,5 @@ def _count(count: int) -> int:
     return count
 
 
-def _refuse_windows(text: str | None) -> None:
-    if text is not None and _json("windows", text) != []:
-        raise calendar.ScheduleInvalidError("windows", "must be []: this version has no windows.")
+def _rules(text: str | None) -> Sequence[windows.Rule]:
+    return windows.applicable(windows.parse_all(_json("windows", text or "[]")), RunKind.BACKUP)
