@@ -68,7 +68,9 @@ def _restore(options: Options, terminal: Terminal, request: Request, plan: dict[
     result = _run(options, terminal, request)
     print_result(terminal, result)
     terminal.document(result if plan is None else {**result, "plan": plan})
-    return int(result["exit_code"])
+    # What was agreed to names its backup; that it was taken for the newest, the plan tells.
+    doubted = int(plan["exit_code"]) if plan is not None and plan["lost_manifests"] else 0
+    return int(result["exit_code"]) or doubted
 
 
 def _delete_too(options: Options, terminal: Terminal, request: Request, order: RestoreOrder) -> int:

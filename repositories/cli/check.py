@@ -68,6 +68,8 @@ def run(options: Options) -> int:
 
 def _order(options: Options) -> CheckOrder:
     subset = options.read_data_subset
+    if options.read_data and subset is not None:
+        raise CommandError("--read-data is all, --read-data-subset a part", hint="give one of them")
     if options.max_duration is not None and not (options.read_data or subset):
         raise CommandError("--max-duration bounds the reading of data", hint="add --read-data")
     return CheckOrder(
@@ -98,11 +100,12 @@ def print_report(terminal: Terminal, report: dict[str, Any]) -> None:
     terminal.line(
         f"{verdict} in {show_count(report['backups'], 'backup')} and {show_count(report['packs'], 'pack')}; {depth}"
     )
-    _print_proof(terminal, report)
+    print_proof(terminal, report)
     _print_unread(terminal, report)
     _print_lone(terminal, report)
     _print_keys(terminal, report)
     _print_foreign(terminal, report)
+    _print_spare(terminal, report)
     _print_notes(terminal, report)
 
 
@@ -114,9 +117,10 @@ def print_hurt(terminal: Terminal, backups: list[dict[str, Any]]) -> None:
             terminal.line(f"  {path}")
 
 
-def _print_proof(terminal: Terminal, report: dict[str, Any]) -> None:
+def print_proof(terminal: Terminal, report: dict[str, Any], *, read_before: bool = False) -> None:
+    """Print how much is proven, and what is not; `read_before`: what this check did not read was read just before."""
     proof = report["proof"]
-    if proof["unread_packs"]:
+    if proof["unread_packs"] and not read_before:
         why = " (the time was over)" if report["stopped"] else ""
         left = f"{show_count(proof['unread_packs'], 'pack')} ({show_bytes(proof['unread_bytes'])})"
         terminal.line(f"not read now: {left}{why}")
@@ -175,19 +179,22 @@ def _print_foreign(terminal: Terminal, report: dict[str, Any]) -> None:
     """Print what lies there and is read by nobody."""
     if report["aside_objects"]:
         held = f"{show_count(report['aside_objects'], 'object')} ({show_bytes(report['aside_bytes'])})"
-        terminal.note(f"{held} lie aside from a repair, unread; when all is well: syncova-repo repair --remove-aside")
+        terminal.note(f"aside from a repair, unread: {held}; when all is well: syncova-repo repair --remove-aside")
     if report["strays"]:
         files = f"{show_count(report['strays'], 'file')} (the first: {report['stray_names'][0]})"
-        terminal.note(f"{files} are none of Syncova's: nothing reads them; move them away by hand")
+        terminal.note(f"none of Syncova's: {files}; nothing reads that; move it away by hand")
 
 
-def _print_notes(terminal: Terminal, report: dict[str, Any]) -> None:
+def _print_spare(terminal: Terminal, report: dict[str, Any]) -> None:
     if report["unused_packs"]:
         held = f"{show_count(report['unused_packs'], 'pack')} ({show_bytes(report['unused_bytes'])})"
-        terminal.line(f"{held} hold nothing of any backup: broken off, not finished, deleted, or lost manifests")
+        terminal.line(f"of no use to any backup: {held}: broken off, not finished, deleted, or lost manifests")
     if report["replaced_packs"]:
         held = show_count(report["replaced_packs"], "damaged pack")
         terminal.note(f"{held} not counted: other packs hold all of the content")
+
+
+def _print_notes(terminal: Terminal, report: dict[str, Any]) -> None:
     if report["healed_packs"]:
         terminal.note(f"{show_count(report['healed_packs'], 'pack')} known as damaged can be read again")
     if report["read_twice"]:
@@ -199,5 +206,12 @@ def _print_notes(terminal: Terminal, report: dict[str, Any]) -> None:
     if report["reserve"] != "present":
         state = report["reserve"]
         terminal.note(f"the reserve is {state}: a full medium might not be cleaned; repair and prune put it back")
+    _print_memory(terminal, report)
     if report["hint"]:
         terminal.note(f"Next: {report['hint']}")
+
+
+def _print_memory(terminal: Terminal, report: dict[str, Any]) -> None:
+    if not report["remembered"]:
+        unknown = "" if report["ok"] else ": without --read-data the next check will not know of damage found in packs"
+        terminal.note(f"the result could not be remembered, nothing can be written here{unknown}")

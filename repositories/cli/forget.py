@@ -129,7 +129,7 @@ def _print_plan(terminal: Terminal, plan: "ForgetPlan") -> None:
             ),
         )
     for each in plan.lost:
-        terminal.line(f"delete  manifests/{each}, which cannot be read: its backup is lost")
+        terminal.line(f"delete  manifests/{each}, which nobody can read: its backup is lost")
     for warning in plan.warnings:
         terminal.warning(warning)
     terminal.line(f"{len(plan.judged) - len(plan.going):,} to keep, {len(plan.going) + len(plan.lost):,} to delete")
@@ -146,6 +146,9 @@ def _print_result(terminal: Terminal, result: "ForgetResult") -> None:
     if result.already:
         terminal.note(f"{show_count(result.already, 'backup')} had been deleted meanwhile by somebody else")
     if count := len(result.deleted) + len(result.lost):
-        terminal.line(f"{show_count(count, 'backup')} deleted; nothing is freed yet: {_FREED}")
+        freed = _FREED if result.deleted else "prune frees the room"
+        terminal.line(f"{show_count(count, 'backup')} deleted; nothing is freed yet: {freed}")
+        if result.lost and result.deleted:
+            terminal.note("undelete brings back none that cannot be read")
     else:
         terminal.line("nothing deleted")

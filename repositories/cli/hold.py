@@ -79,7 +79,8 @@ def run(options: Options) -> int:
 
 def _print(terminal: Terminal, fields: dict[str, Any], released: int | None) -> None:
     if released is not None:
-        terminal.line(f"{show_count(released, 'hold')} of backup {fields['short_id']} ended")
+        ended = f"{show_count(released, 'hold')} of backup {fields['short_id']} ended"
+        terminal.line(ended if released else f"backup {fields['short_id']} had no hold: nothing was changed")
     for hold in fields["holds"]:
         until = "until it is released" if hold["until"] is None else f"until {hold['until']}"
         terminal.line(f"backup {fields['short_id']} is held {until}: {hold['reason']}")

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from typer import Option
 
 from repositories.cli.arguments import LOCATION_RULE, LongLocationOptions, expect
-from repositories.cli.check import print_hurt
+from repositories.cli.check import print_hurt, print_proof
 from repositories.cli.durations import parse_duration
 from repositories.console import exits
 from repositories.console.confirming import confirm
@@ -71,7 +71,7 @@ def run(options: Options) -> int:
     if options.older_than is not None:
         raise CommandError("--older-than needs --remove-aside", hint="add it, or leave --older-than out")
     report = _run(location, options, terminal, RepairOrder(read_data=options.read_data, adopt=options.adopt))
-    _print(terminal, report)
+    _print(terminal, report, read_data=options.read_data)
     terminal.document(report)
     return int(report["exit_code"])
 
@@ -114,7 +114,7 @@ def _print_aside(terminal: Terminal, report: dict[str, Any]) -> None:
         terminal.line("nothing lies aside")
 
 
-def _print(terminal: Terminal, report: dict[str, Any]) -> None:
+def _print(terminal: Terminal, report: dict[str, Any], *, read_data: bool) -> None:
     for step in report["steps"]:
         state = "would" if report["dry_run"] else "done" if step["done"] else "NOT DONE"
         terminal.line(f"{state}: {step['kind']}: {step['object']}: {step['message']}")
@@ -129,18 +129,23 @@ def _print(terminal: Terminal, report: dict[str, Any]) -> None:
     print_hurt(terminal, check["hurt_backups"])
     if report["aside_count"]:
         _print_aside(terminal, report)
-    _print_verdict(terminal, report, check)
+    _print_verdict(terminal, report, check, read_data=read_data)
 
 
-def _print_verdict(terminal: Terminal, report: dict[str, Any], check: dict[str, Any]) -> None:
+def _print_verdict(terminal: Terminal, report: dict[str, Any], check: dict[str, Any], *, read_data: bool) -> None:
     if report["dry_run"]:
         terminal.line(f"nothing was changed; {show_count(report['step_count'], 'step')} to do")
     elif check["ok"]:
-        terminal.line(f"no problems are left in {show_count(check['backups'], 'backup')}")
+        depth = "all data was read before" if read_data else "structure only (check --read-data for all)"
+        terminal.line(f"no problems are left in {show_count(check['backups'], 'backup')}; {depth}")
     else:
-        terminal.line(f"{show_count(check['problem_count'], 'problem')} left: {check['problems'][0]['message']}")
-    if check["hurt_backups"] and not report["dry_run"]:
-        terminal.note("Next: back up the sources again: what they still have is stored anew; then check again")
+        first = check["problems"][0]
+        count = show_count(check["problem_count"], "problem")
+        terminal.line(f"{count} left, the first: {first['kind']}: {first['object']}: {first['message']}")
+    if not report["dry_run"]:
+        print_proof(terminal, check, read_before=read_data)
+    if check["hint"] and not (report["dry_run"] and report["step_count"]):
+        terminal.note(f"Next: {check['hint']}")
     elif report["aside_count"] and check["ok"]:
         terminal.note("Next: when a backup and a check have ended well: repair --remove-aside removes what lies aside")
     if check["reserve"] != "present":

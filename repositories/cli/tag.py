@@ -12,6 +12,7 @@ from repositories.console.failures import CommandError
 from repositories.console.options import RepositoryOptions
 from repositories.console.repository_access import open_here
 from repositories.console.terminal import terminal_of
+from repositories.engine.display import show_text
 
 NAME = "tag"
 HELP = (
@@ -54,7 +55,11 @@ def run(options: Options) -> int:
         raise CommandError("no change is given", hint="give --add, --remove or --note; show tells what is said now")
     repository = open_here(location, options, terminal)
     backups = [find_backup(repository, each, options.source) for each in ids]
+    before = said_now(repository)
     for backup in backups:
+        had = label_fields(backup, before)["tags"]
+        for tag in (each for each in options.remove if show_text(each) not in had):
+            terminal.note(f"backup {backup.short_id} had no tag {show_text(tag)}: nothing was taken away")
         change_labels(repository, backup, change)
     said = said_now(repository)
     labelled = [{**name_fields(backup), **label_fields(backup, said)} for backup in backups]

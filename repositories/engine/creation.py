@@ -27,6 +27,7 @@ from repositories.engine.keys.keyring import (
 from repositories.engine.keys.recovery import SECRET_LENGTH, format_recovery_code
 from repositories.engine.keys.slots import SlotOwner, SlotRole, make_slot, slot_to_bytes
 from repositories.engine.limits import MAX_LABEL, MIB
+from repositories.engine.objects.absent import lies_here
 from repositories.engine.objects.pairs import delete_all, list_names, put_all
 from repositories.engine.objects.store import ObjectStore
 from repositories.engine.storage.base import Storage
@@ -133,6 +134,11 @@ def _check_options(options: CreateOptions) -> None:
 def _refuse_existing(storage: Storage) -> None:
     if any(True for _ in list_names(storage, ObjectKind.CONFIG)):
         raise RepositoryExistsError("there is a repository already", hint="use it, or choose another place")
+    if lies_here(storage):
+        raise RepositoryExistsError(
+            "there is a repository already, whose config is gone",
+            hint="bring its config back from a copy of the repository, or choose another place",
+        )
 
 
 def _win_or_withdraw(storage: Storage, config: Config) -> None:

@@ -16,7 +16,6 @@ from repositories.engine.errors import (
     IntegrityError,
     ObjectMissingError,
     RepositoryError,
-    RepositoryNotFoundError,
     UnsupportedFormatError,
     WrongKeyError,
 )
@@ -34,6 +33,7 @@ from repositories.engine.keys.keyring import Keyring, KeyringRecord, open_keyrin
 from repositories.engine.keys.recovery import mistake_in_code, parse_recovery_code
 from repositories.engine.keys.slots import Slot, SlotRole, parse_slot
 from repositories.engine.limits import MAX_SLOTS
+from repositories.engine.objects.absent import nothing_there
 from repositories.engine.objects.decided import finish_decided, newest_keyring
 from repositories.engine.objects.pairs import list_names, read_either
 from repositories.engine.objects.store import ObjectStore
@@ -62,10 +62,7 @@ def unlock(storage: Storage, secret: bytes, randomness: Randomness) -> OpenedRep
     """
     names = list(list_names(storage, ObjectKind.CONFIG))
     if not names:
-        raise RepositoryNotFoundError(
-            f"there is no repository at {storage.place or 'this location'}",
-            hint="check the path and the mount; syncova-repo create makes one",
-        )
+        raise nothing_there(storage)
     # A rotation that died after it was decided is done. A medium that cannot be written to shows what it holds.
     with contextlib.suppress(RepositoryError):
         finish_decided(storage)

@@ -25,7 +25,19 @@ def test_nothing_to_repair(programs: Programs, tree: Path) -> None:
     programs.back_up(tree)
     ended = programs.repo("repair", programs.repository)
     assert (ended.code, ended.err) == (exits.DONE, "")
-    assert ended.out == "no problems are left in 1 backup\n"
+    verdict, unread, never = ended.out.splitlines()
+    assert verdict == "no problems are left in 1 backup; structure only (check --read-data for all)"
+    assert unread.startswith("not read now: 2 packs")
+    assert never.startswith("never read yet: 2 packs")
+
+
+def test_what_a_repair_has_read_it_does_not_call_unread(programs: Programs, tree: Path) -> None:
+    programs.back_up(tree)
+    ended = programs.repo("repair", programs.repository, "--read-data")
+    verdict, proven = ended.out.splitlines()
+    assert verdict == "no problems are left in 1 backup; all data was read before"
+    assert proven.startswith("proven good: ")
+    assert "(100%)" in proven
 
 
 def test_an_index_that_is_gone(programs: Programs, tree: Path, tmp_path: Path) -> None:

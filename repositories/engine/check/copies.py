@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from repositories.engine.check.leavings import Leavings
 from repositories.engine.check.report import Beat, Findings
+from repositories.engine.display import show_count
 from repositories.engine.errors import IntegrityError, ObjectMissingError, RetiredKeyError, UnsupportedFormatError
 from repositories.engine.format.config import parse_config
 from repositories.engine.format.headers import parse_object_header
@@ -116,7 +117,7 @@ def confirm_suspects(repository: Repository, seen: SmallObjects, leavings: Leavi
                 findings.add("copy", copy, message)
     _, damaged = repository.slots()
     if damaged:
-        findings.add("keyring", DIRECTORIES[ObjectKind.SLOT], f"{damaged} key slots are damaged")
+        findings.add("keyring", DIRECTORIES[ObjectKind.SLOT], f"damaged: {show_count(damaged, 'key slot')}")
     return LoneCopies(half_done, left_over)
 
 

@@ -18,6 +18,16 @@ from repositories.engine.retention.standing import deletions
 
 def check_links(repository: Repository, backups: Sequence[Backup], findings: Findings) -> None:
     """Report manifests that a backup names and that are neither there nor deleted by a tombstone."""
+    for manifest_id, name in sorted(withheld(repository, backups).items()):
+        findings.add(
+            "manifest",
+            object_name(ObjectKind.MANIFEST, manifest_id),
+            f"backup {show_text(name)} names it, but it is neither there nor deleted: that backup is lost or withheld",
+        )
+
+
+def withheld(repository: Repository, backups: Sequence[Backup]) -> dict[bytes, str]:
+    """Return the manifests that a backup names and that are neither there nor deleted, each with that backup's id."""
     named: dict[bytes, str] = {}
     for backup in backups:
         for manifest_id in _named_by(backup):
@@ -25,13 +35,7 @@ def check_links(repository: Repository, backups: Sequence[Backup], findings: Fin
     # Listed after the backups were: whatever one of them names had been put by then.
     missing = named.keys() - set(repository.store.ids(ObjectKind.MANIFEST))
     missing -= _deleted(repository) if missing else set()
-    for manifest_id in sorted(missing):
-        findings.add(
-            "manifest",
-            object_name(ObjectKind.MANIFEST, manifest_id),
-            f"backup {show_text(named[manifest_id])} names it, but it is neither there nor deleted: "
-            "that backup is lost or withheld",
-        )
+    return {each: named[each] for each in missing}
 
 
 def _named_by(backup: Backup) -> Iterator[bytes]:

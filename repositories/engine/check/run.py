@@ -27,7 +27,7 @@ from repositories.engine.check.report import CheckReport, CheckRequest, Findings
 from repositories.engine.check.reserve import state_of_reserve
 from repositories.engine.check.surroundings import Surroundings, look_around
 from repositories.engine.check.void import void_manifests
-from repositories.engine.display import show_text
+from repositories.engine.display import show_count, show_text
 from repositories.engine.errors import IntegrityError
 from repositories.engine.format.kinds import ObjectKind, object_name
 from repositories.engine.manifest.backups import Backup
@@ -245,5 +245,5 @@ def _check_backup(references: ReferenceCheck, backup: Backup, findings: Findings
     if not hurt.count:
         return None
     first = f", the first is {hurt.paths[0]}" if hurt.paths else ""
-    findings.add("chunk", backup.id, f"{hurt.count} objects of this backup cannot be restored{first}")
+    findings.add("chunk", backup.id, f"{show_count(hurt.count, 'object')} of this backup cannot be restored{first}")
     return HurtBackup(backup.id, show_text(backup.source_name), hurt.count, tuple(hurt.paths))

@@ -3,9 +3,11 @@
 Owns the refusals: no rule at all, a rule that fits nothing, a hold, the last good backup of a source.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from repositories.engine.check.links import withheld
 from repositories.engine.display import show_count, show_text, show_time
 from repositories.engine.errors import (
     BackupHeldError,
@@ -32,6 +34,8 @@ from repositories.engine.retention.policy import (
 )
 from repositories.engine.retention.zones import load_zone
 
+_MANIFESTS = "manifests/"
+_MANIFEST_ID = re.compile("[0-9a-f]{32}")
 _LAST = "--allow-last deletes it all the same"
 
 
@@ -62,7 +66,7 @@ class Judged:
 class ForgetPlan:
     """What a request comes to: every backup that it is about, by source and newest first.
 
-    `lost`: manifests (hex) that were named and that nobody can read; they go too.
+    `lost`: manifests (hex) that were named and that nobody can read, or that are not there any more; they go too.
     """
 
     request: ForgetRequest
@@ -87,6 +91,7 @@ def plan(repository: Repository, request: ForgetRequest) -> ForgetPlan:
     backups = list_backups(repository)
     damaged = [name.rpartition("/")[2] for name in repository.damaged_manifests()]
     lost = tuple(each for each in damaged if any(_means(word, each) for word in request.ids))
+    lost += _withheld(repository, request, backups)
     facts = gather(repository, backups, readable_notes(repository), now_ns)
     if request.ids:
         verdicts = _named(repository, request, tuple(facts.values()), now_ns, lost)
@@ -99,8 +104,16 @@ def plan(repository: Repository, request: ForgetRequest) -> ForgetPlan:
     return ForgetPlan(request, judged, tuple(warnings), lost)
 
 
+def _withheld(repository: Repository, request: ForgetRequest, backups: Sequence[Backup]) -> tuple[str, ...]:
+    """Return the manifests (hex) named here that others name, too, and that are neither there nor deleted."""
+    words = {word.removeprefix(_MANIFESTS) for word in request.ids}
+    if not any(map(_MANIFEST_ID.fullmatch, words)):
+        return ()
+    return tuple(sorted(words & {each.hex() for each in withheld(repository, backups)}))
+
+
 def _means(word: str, manifest_id: str) -> bool:
-    return word.removeprefix("manifests/") == manifest_id
+    return word.removeprefix(_MANIFESTS) == manifest_id
 
 
 def readable_notes(repository: Repository) -> Notes:
@@ -133,7 +146,8 @@ def _require_sense(request: ForgetRequest) -> None:
 def _named(
     repository: Repository, request: ForgetRequest, facts: Sequence[Facts], now_ns: int, lost: Sequence[str]
 ) -> tuple[Verdict, ...]:
-    readable = [word for word in request.ids if not any(_means(word, each) for each in lost)]
+    named_so = (word.removeprefix(_MANIFESTS) for word in request.ids)
+    readable = [word for word in named_so if word not in lost]
     named = frozenset(find_backup(repository, each, request.source).manifest_id for each in readable)
     backup_ids = {each.manifest_id: each.short_id for each in list_backups(repository)}
     verdicts = judge_named(facts, named, now_ns, allow_last=request.allow_last)
@@ -170,7 +184,7 @@ def _ruled(request: ForgetRequest, facts: Sequence[Facts], now_ns: int) -> tuple
         raise BackupNotFoundError(f"there is no backup{of}{tagged}", hint="list shows sources and tags")
     verdicts = judge(facts, request.rules, now_ns, selected=selected, allow_last=request.allow_last)
     warnings = [
-        f"no backup has the tag {show_text(tag)}, which --keep-tag names: is it spelled right?"
+        f"no backup has the tag {show_text(tag)}, which --keep-tag names: check its spelling"
         for tag in sorted(request.rules.tags)
         if not any(tag in each.tags for each in facts)
     ]

@@ -12,6 +12,7 @@ from repositories.engine.display import show_text, time_field
 from repositories.engine.ids import short_id
 from repositories.engine.process.channel import Channel
 from repositories.engine.process.introduction import introduce
+from repositories.engine.process.next_steps import next_step
 from repositories.engine.process.reports import progress_event
 from repositories.engine.process.requests import CheckOrder, Request
 from repositories.engine.progress import Progress, ProgressGate
@@ -28,24 +29,6 @@ def check_repository(request: Request, channel: Channel) -> dict[str, Any]:
     hooks = Hooks(report=ProgressGate(report, SYSTEM_CLOCK.monotonic), cancelled=channel.cancelled)
     wanted = CheckRequest(read_data=order.read_data, read_percent=order.read_percent, max_seconds=order.max_seconds)
     return check_fields(check(repository, wanted, hooks), read_data=order.read_data)
-
-
-def _next_step(report: CheckReport) -> str:
-    """Return what to do now; empty when all is well."""
-    kinds = {problem.kind for problem in report.problems}
-    if "rollback" in kinds:
-        return "find out who put an older state there; if it is as it should be: check again with --accept-rollback"
-    if "index" in kinds:
-        return "repair the repository: syncova-repo repair LOCATION; then check again"
-    if kinds & {"pack", "chunk"} and not report.remembered:
-        return "check again where the repository can be written to: damage must be remembered to be stored anew"
-    if kinds & {"pack", "chunk"}:
-        return "it is remembered; back up the sources again: what they still have is stored anew; then check again"
-    if "manifest" in kinds:
-        return "bring the lost manifests back from a copy of the repository, then check again"
-    if kinds:
-        return "repair the repository: syncova-repo repair LOCATION; then check again"
-    return ""
 
 
 def _proof_fields(proof: Proof) -> dict[str, Any]:
@@ -109,7 +92,7 @@ def check_fields(report: CheckReport, *, read_data: bool) -> dict[str, Any]:
         **_surroundings_fields(report),
         "proof": _proof_fields(report.proof),
         "problem_count": report.problem_count,
-        "hint": _next_step(report),
+        "hint": next_step(report),
         "problems": [
             {"kind": problem.kind, "object": show_text(problem.object), "message": show_text(problem.message)}
             for problem in report.problems

@@ -4,7 +4,8 @@ Owns the names and shapes; fields are only ever added. Path lists hold the first
 """
 
 import base64
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final
 
 from repositories.engine.display import path_fields, show_text, time_field
 from repositories.engine.manifest.backups import Backup
@@ -12,6 +13,7 @@ from repositories.engine.restore import DeletionResult, RestorePlan, RestoreResu
 from repositories.engine.restore.shortfalls import Shortfall
 
 RESTORED, PARTIAL, DAMAGED, PLANNED = "restored", "partial", "damaged", "planned"
+_SKIPPED: Final = 3
 
 
 def restore_fields(backup: Backup, target: bytes, result: RestoreResult) -> dict[str, Any]:
@@ -69,6 +71,15 @@ def plan_fields(backup: Backup, target: bytes, plan: RestorePlan) -> dict[str, A
         "damaged_paths": _paths(plan.damaged_paths),
         "deletion": _deletion_fields(plan.deletion),
     }
+
+
+def doubted(fields: dict[str, Any], lost: Sequence[str]) -> dict[str, Any]:
+    """Return the same for a backup that was taken for the newest, though any of the `lost` may be newer."""
+    told = {**fields, "lost_manifests": [show_text(name) for name in lost]}
+    if lost and fields["exit_code"] == 0:
+        told["exit_code"] = _SKIPPED
+        told["state"] = PARTIAL if fields["state"] == RESTORED else fields["state"]
+    return told
 
 
 def _deletion_fields(deletion: DeletionResult | None) -> dict[str, Any] | None:

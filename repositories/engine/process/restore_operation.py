@@ -9,14 +9,14 @@ from repositories.engine.backup.options import Hooks
 from repositories.engine.clock import SYSTEM_CLOCK
 from repositories.engine.display import show_text
 from repositories.engine.errors import ConfigurationError
-from repositories.engine.manifest.backups import find_backup
+from repositories.engine.manifest.backups import LATEST, find_backup
 from repositories.engine.process.channel import Channel
 from repositories.engine.process.introduction import introduce
 from repositories.engine.process.paths import inner_path
 from repositories.engine.process.protocol import Log
 from repositories.engine.process.reports import bucket_of, progress_event
 from repositories.engine.process.requests import Request, RestoreOrder
-from repositories.engine.process.restore_fields import plan_fields, restore_fields
+from repositories.engine.process.restore_fields import doubted, plan_fields, restore_fields
 from repositories.engine.progress import Progress, ProgressGate
 from repositories.engine.restore import Deletion, Overwrite, RestoreRequest, in_place_target, plan, restore
 from repositories.engine.storage.locations import directories_of
@@ -31,7 +31,8 @@ def restore_backup(request: Request, channel: Channel) -> dict[str, Any]:
     bucket = bucket_of(request, channel)
     repository = introduce(request, channel)
     backup = find_backup(repository, order.backup, order.source, at_ns=order.at_ns)
-    for name in repository.damaged_manifests():
+    lost = repository.damaged_manifests()
+    for name in lost:
         # The newest that is left may not be the newest that there was.
         channel.send(Log(level="warning", message=f"{name} is damaged in both copies: that backup is lost"))
 
@@ -48,8 +49,10 @@ def restore_backup(request: Request, channel: Channel) -> dict[str, Any]:
         deletion=Deletion(order.delete_before_ns, request.skip_paths) if order.delete else None,
     )
     if order.dry_run:
-        return plan_fields(backup, wanted.target, plan(repository, backup, wanted, hooks))
-    return restore_fields(backup, wanted.target, restore(repository, backup, wanted, hooks))
+        fields = plan_fields(backup, wanted.target, plan(repository, backup, wanted, hooks))
+    else:
+        fields = restore_fields(backup, wanted.target, restore(repository, backup, wanted, hooks))
+    return doubted(fields, lost if order.backup == LATEST else ())
 
 
 def _overwrite(order: RestoreOrder) -> Overwrite:

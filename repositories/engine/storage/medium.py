@@ -67,7 +67,8 @@ def medium_errors(name: str, *, place: str = "", writing: bool = False) -> Itera
         reason = os.strerror(error.errno) if error.errno else str(error)
         if error.errno in _FULL:
             raise StorageFullError(
-                f"{shown} could not be written: {reason}", hint="make room on the medium, then run again"
+                f"{shown} could not be written: {reason}",
+                hint="make room on the medium (syncova-repo forget, then prune), then run again",
             ) from error
         if error.errno in _READ_ONLY:
             raise StorageReadOnlyError(
