@@ -26,6 +26,7 @@ from repositories.engine.storage.networks import listing_delay_of
 from repositories.engine.storage.scratch import ScratchDirectory
 
 _SCRATCH = "tmp"
+_ASIDE = "aside/"
 _LEFT_BY_CREATION = frozenset({_SCRATCH, "slots", "keyrings", "copies", "lost+found"})
 _NO_DIRECTORY_SYNC = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF})
 _COPY_LENGTH = 1024 * 1024
@@ -115,9 +116,11 @@ class LocalStorage(Storage):
             yield from found
 
     def delete(self, name: str) -> None:
-        """Remove an object."""
+        """Remove an object; what it leaves empty of the directories of a repair goes, too."""
         with self._errors(name):
             os.unlink(self._full(validate_name(name)))
+        if name.startswith(_ASIDE):
+            self._remove_empty(os.path.dirname(name))
 
     def move(self, name: str, target: str) -> None:
         """Rename an object, in one step; durable when it returns. Needs no room but for directories."""
@@ -155,6 +158,14 @@ class LocalStorage(Storage):
             if error.errno == errno.ELOOP:
                 raise no_file(name, stat.S_IFLNK) from error
             raise
+
+    def _remove_empty(self, directory: str) -> None:
+        with contextlib.suppress(OSError):
+            while directory:
+                os.rmdir(self._full(directory))
+                with self._lock:
+                    self._known_directories.discard(directory)
+                directory = os.path.dirname(directory)
 
     def _full(self, name: str) -> str:
         return os.path.join(self.path, name)
