@@ -158,7 +158,7 @@ class Repository:
             raise SystemExit(f"there is no repository at {path}")
         self.config_bytes, config = self._config(name)
         self.id: bytes = config[1]
-        generation = max(name.split("/")[1] for name in self.names("keyrings"))
+        generation = self._generation()
         keyring = self._keyring(generation, list(self._unlock(generation, secret)))
         if config[3] or keyring[9]:
             raise SystemExit(f"the repository uses {config[3]} {keyring[9]}, which this program does not know")
@@ -167,8 +167,7 @@ class Repository:
         self.chunk_keys: dict[int, bytes] = {kind: key for domain, kind, key in keyring[5] if domain == 0}
         self.inventory: dict[tuple[int, bytes], bytes] = {}
         if field(keyring, 11) is not None:
-            entries = self.read(f"inventories/{keyring[11].hex()}", INVENTORY, keyring[12])[1]
-            self.inventory = {(kind, object_id): digest for kind, object_id, digest in entries}
+            self.inventory = self._inventory(f"inventories/{keyring[11].hex()}", keyring[12])
         sweeps = []
         for name in self.names("sweeps"):
             with contextlib.suppress(RetiredError):
@@ -179,6 +178,31 @@ class Repository:
         self.lost: list[str] = []
         self._read_index()
         self._block: tuple[object, bytes] = (None, b"")
+
+    def _generation(self) -> str:
+        """Return the newest generation of the keys, as names have it."""
+        newest = max((name.split("/")[1] for name in self.names("keyrings")), default="")
+        slots = {name.split("/")[1] for name in self.names("slots")}
+        # Slots of a later one beside those of the newest are of a rotation that was broken off.
+        later = "" if newest in slots else max(slots, default="")
+        if later > newest:
+            raise SystemExit(
+                f"keyrings/{later} is missing, while its key slots are there: bring it back from a copy of the "
+                "repository, but no older key slots: those let ended passwords in"
+            )
+        if not newest:
+            raise SystemExit("no keyring is left: bring it back from a copy of the repository")
+        return newest
+
+    def _inventory(self, name: str, digest: bytes) -> dict[tuple[int, bytes], bytes]:
+        try:
+            entries = self.read(name, INVENTORY, digest)[1]
+        except DAMAGED:
+            raise SystemExit(
+                f"both copies of {name} are lost: it lists what counts of all that is older than the last rotation of "
+                "the keys; bring it back from a copy of the repository"
+            ) from None
+        return {(kind, object_id): listed for kind, object_id, listed in entries}
 
     def names(self, directory: str) -> list[str]:
         """Return the names of all objects of a kind that have at least one copy."""
@@ -245,7 +269,8 @@ class Repository:
 
     def _keyring(self, generation: str, keys: list[bytes]) -> Any:
         if not keys:
-            raise SystemExit("no key slot opens with this password or recovery code")
+            sys.stderr.write("no key slot opens with this password or recovery code\n")
+            raise SystemExit(12)
         for name in self.names(f"keyrings/{generation}"):
             for data, key in ((data, key) for data in self.copies(name) for key in keys):
                 with contextlib.suppress(*DAMAGED):
@@ -448,7 +473,11 @@ class Restorer:
 
     def run(self) -> list[str]:
         """Restore everything; return what could not be restored whole, in words."""
-        os.mkdir(self.target, 0o700)
+        try:
+            os.mkdir(self.target, 0o700)
+        except OSError as error:
+            step = "; give a directory that does not exist yet" if isinstance(error, FileExistsError) else ""
+            raise SystemExit(f"{os.fsdecode(self.target)!a} cannot be made: {error.strerror}{step}") from None
         check_top(self.root)
         last = (b"", b"")
         for directory, entry in self.repository.entries(self.root):
@@ -612,7 +641,7 @@ def describe(manifest: str, received: int, root: list[Any]) -> str:
 
 
 def main() -> int:
-    """Run the program; exit code 0, or 13 when something could not be restored whole."""
+    """Run the program; exit code 0; 12 for a wrong password, 13 when something could not be restored whole."""
     parser = argparse.ArgumentParser(description="List and restore backups of a Syncova repository.")
     parser.add_argument("repository", type=Path)
     parser.add_argument("--password-file", type=Path, help="its first line is the password or recovery code")
@@ -625,7 +654,11 @@ def main() -> int:
     if arguments.password_file is None:
         secret = getpass.getpass("Password or recovery code: ")
     else:
-        secret = arguments.password_file.read_text("utf-8").split("\n")[0]
+        try:
+            secret = arguments.password_file.read_text("utf-8").split("\n")[0]
+        except (OSError, UnicodeError) as error:
+            reason = (error.strerror or "") if isinstance(error, OSError) else "it is no text in UTF-8"
+            raise SystemExit(f"the password file {arguments.password_file} cannot be read: {reason}") from None
     try:
         return run(arguments, secret)
     except DAMAGED as error:

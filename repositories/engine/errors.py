@@ -198,6 +198,18 @@ class IntegrityError(EngineError):
     exit_code = 13
 
 
+class KeyringLostError(IntegrityError):
+    """The newest keyring is gone while its key slots are there: an earlier generation must not be opened instead."""
+
+    code = "KEYRING_LOST"
+
+
+class InventoryLostError(IntegrityError):
+    """No copy of the newest inventory can be read: what counts of all that is older than the rotation is not known."""
+
+    code = "INVENTORY_LOST"
+
+
 class BackupUnreadableError(IntegrityError):
     """A backup that counts cannot be read whole: what it uses is not known, so nothing may be deleted."""
 

@@ -8,19 +8,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
-import blake3
-
 from repositories.engine.codec.envelopes import open_record
 from repositories.engine.errors import (
     EngineError,
     IntegrityError,
+    InventoryLostError,
+    KeyringLostError,
     ObjectMissingError,
     RepositoryError,
     UnsupportedFormatError,
     WrongKeyError,
 )
 from repositories.engine.format.config import Config, parse_config, unknown_write_features
-from repositories.engine.format.inventories import PassingInventoryRecord
 from repositories.engine.format.kinds import (
     ObjectKind,
     generation_group,
@@ -30,13 +29,15 @@ from repositories.engine.format.kinds import (
 from repositories.engine.format.records import decode
 from repositories.engine.ids import Randomness
 from repositories.engine.keys.keyring import Keyring, KeyringRecord, open_keyring
-from repositories.engine.keys.recovery import mistake_in_code, parse_recovery_code
+from repositories.engine.keys.recovery import parse_recovery_code
 from repositories.engine.keys.slots import Slot, SlotRole, parse_slot
 from repositories.engine.limits import MAX_SLOTS
 from repositories.engine.objects.absent import nothing_there
 from repositories.engine.objects.decided import finish_decided, newest_keyring
+from repositories.engine.objects.inventoried import with_inventory
 from repositories.engine.objects.pairs import list_names, read_either
 from repositories.engine.objects.store import ObjectStore
+from repositories.engine.objects.unopened import place_of, require_no_later, wrong_key_hint
 from repositories.engine.storage.base import Storage
 
 _FROM_A_COPY = "bring it back from a copy of the repository: without it no password opens anything"
@@ -53,12 +54,16 @@ class OpenedRepository:
     slot: Slot
     generation_key: bytes = field(repr=False)
     unknown_write_features: tuple[str, ...]
+    inventory_lost: InventoryLostError | None = None
 
 
-def unlock(storage: Storage, secret: bytes, randomness: Randomness) -> OpenedRepository:
+def unlock(
+    storage: Storage, secret: bytes, randomness: Randomness, *, without_inventory: bool = False
+) -> OpenedRepository:
     """Open with a password or recovery code.
 
-    Raises RepositoryNotFoundError, WrongKeyError, UnsupportedFormatError, IntegrityError.
+    Raises RepositoryNotFoundError, WrongKeyError, UnsupportedFormatError, IntegrityError; InventoryLostError unless
+    `without_inventory`: then nothing from before the last rotation counts, and nobody may write.
     """
     names = list(list_names(storage, ObjectKind.CONFIG))
     if not names:
@@ -74,12 +79,18 @@ def unlock(storage: Storage, secret: bytes, randomness: Randomness) -> OpenedRep
         except (WrongKeyError, *_DAMAGED) as error:
             # A creator that died in a race has left no slot perhaps: what the true one says is more to the point.
             failure = error if isinstance(error, WrongKeyError) else failure or error
-    if not opened and isinstance(failure, IntegrityError):
+    if not opened and isinstance(failure, IntegrityError) and not isinstance(failure, KeyringLostError):
         # A check could not open it either.
         raise type(failure)(failure.message, hint=_FROM_A_COPY) from failure
     if not opened:
         raise failure or WrongKeyError("no key slot opens", hint="check the password")
-    return opened[0] if len(opened) == 1 else _really_made(opened)
+    return _with_inventory(opened[0] if len(opened) == 1 else _really_made(opened), needed=not without_inventory)
+
+
+def _with_inventory(opened: OpenedRepository, *, needed: bool) -> OpenedRepository:
+    if opened.inventory_lost is not None and needed:
+        raise opened.inventory_lost
+    return opened
 
 
 def _unlock_config(storage: Storage, name: str, secret: bytes, randomness: Randomness) -> OpenedRepository:
@@ -87,19 +98,15 @@ def _unlock_config(storage: Storage, name: str, secret: bytes, randomness: Rando
     unknown_write_features(config.read_features, config.write_features)
     generation = newest_keyring(storage)
     if not generation:
-        raise IntegrityError(f"no keyring is left in {_within(storage, 'keyrings')}", hint=_FROM_A_COPY)
+        raise IntegrityError(f"no keyring is left in {place_of(storage, 'keyrings')}", hint=_FROM_A_COPY)
     slot, key, keyring = _open_keys(storage, (config_bytes, config), generation, secret)
     record = keyring.record
     unknown = unknown_write_features(
         config.read_features + record.read_features, config.write_features + record.write_features
     )
     store = ObjectStore(storage, config.repository_id, keyring, randomness)
-    if record.inventory_id is not None:
-        inventory = _read_inventory(store, record.inventory_id, record.inventory_hash or b"")
-        accepted = {(entry.kind, entry.object_id): entry.content_hash for entry in inventory.entries}
-        passed_by = frozenset(inventory.sessions)
-        store = ObjectStore(storage, config.repository_id, keyring, randomness, accepted, passed_by)
-    return OpenedRepository(store, config, config_bytes, slot, key, unknown)
+    store, lost = with_inventory(store)
+    return OpenedRepository(store, config, config_bytes, slot, key, unknown, lost)
 
 
 def list_slots(storage: Storage, repository_id: bytes, generation: int) -> tuple[list[Slot], int]:
@@ -147,7 +154,8 @@ def _open_keys(
     """
     slots, damaged = list_slots(storage, configured[1].repository_id, generation)
     if not slots:
-        where = _within(storage, f"slots/{generation_group(generation)}")
+        require_no_later(storage, generation)
+        where = place_of(storage, f"slots/{generation_group(generation)}")
         state = f"all {damaged} key slots are damaged" if damaged else "no key slot is left"
         raise IntegrityError(f"{state} in {where}", hint=_FROM_A_COPY)
     failure: EngineError | None = None
@@ -165,26 +173,8 @@ def _open_keys(
     if failure is not None:
         raise failure
     of = f" of {storage.place}" if storage.place else ""
-    hint = _wrong_key_hint(slots, damaged, secret)
+    hint = wrong_key_hint(slots, damaged, secret)
     raise WrongKeyError(f"no key slot{of} opens with this password or recovery code", hint=hint)
-
-
-def _wrong_key_hint(slots: list[Slot], damaged: int, secret: bytes) -> str:
-    """Say what to do about a secret that opens nothing, without showing anything of it."""
-    mistake = mistake_in_code(secret)
-    if mistake:
-        return f"if it is the recovery code, compare it with the paper: {mistake}"
-    if damaged:
-        return f"{damaged} key slots are damaged: use another password or the recovery code"
-    if parse_recovery_code(secret) is None:
-        return "check the password, or use the recovery code"
-    if any(slot.facts.role == SlotRole.RECOVERY_CODE for slot in slots):
-        return "the code is typed as it was shown, but it is of another repository, or a newer code has replaced it"
-    return "the code is typed as it was shown, but no recovery code opens this repository any more: use a password"
-
-
-def _within(storage: Storage, name: str) -> str:
-    return f"{storage.place}/{name}" if storage.place else name
 
 
 def attempts(slots: list[Slot], secret: bytes) -> Iterator[tuple[Slot, bytes]]:
@@ -223,18 +213,8 @@ def _open_keyring(storage: Storage, configured: tuple[bytes, Config], unlocked: 
             return open_keyring(record)
     if failure is not None:
         raise failure
-    where = _within(storage, f"keyrings/{group}")
+    where = place_of(storage, f"keyrings/{group}")
     raise IntegrityError(f"the keyring of this repository is missing in {where}", hint=_FROM_A_COPY)
-
-
-def _read_inventory(store: ObjectStore, inventory_id: bytes, expected: bytes) -> PassingInventoryRecord:
-    def parse(data: bytes) -> PassingInventoryRecord:
-        if blake3.blake3(data).digest() != expected:
-            raise IntegrityError("the inventory is not the one that the keyring names", hint="run check")
-        return decode(store.open(ObjectKind.INVENTORY, inventory_id, data), PassingInventoryRecord)
-
-    name = object_name(ObjectKind.INVENTORY, inventory_id)
-    return read_either(store.storage, ObjectKind.INVENTORY, name, parse)
 
 
 def _really_made(opened: list[OpenedRepository]) -> OpenedRepository:

@@ -1,5 +1,6 @@
 """docs/restore_without_syncova.py opens repositories whose keys were rotated (3.5)."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -71,3 +72,28 @@ def test_an_ended_password_opens_nothing_and_forges_nothing(tmp_path: Path) -> N
     assert (listed.returncode, len(listed.stdout.splitlines()), listed.stderr) == (0, 1, listed.stderr)
     assert b"lost" not in listed.stderr
     assert b"directory of every pack" not in listed.stderr
+
+
+def test_what_a_rotation_has_put_and_is_lost_is_named_with_the_step(storage: LocalStorage) -> None:
+    """Nobody is told to bring old key slots back: they would let an ended password in."""
+    root = Path(storage.path)
+    for kind, told in (("inventories", b"both copies of inventories/"), ("keyrings/00000003", b"keyrings/00000003 is")):
+        for place in (root / kind, root / "copies" / kind):
+            shutil.rmtree(place)
+        ended = call(PASSWORD, root, "list")
+        assert ended.returncode == 1
+        assert told in ended.stderr
+        assert b"from a copy of the repository" in ended.stderr.replace(b"\n", b" ")
+
+
+def test_what_cannot_be_begun_is_told_without_a_traceback(storage: LocalStorage, tmp_path: Path) -> None:
+    taken = tmp_path / "taken"
+    taken.mkdir()
+    ended = call(PASSWORD, storage.path, "restore", "latest", taken)
+    assert ended.returncode == 1
+    assert b"taken" in ended.stderr
+    assert b"does not exist yet" in ended.stderr
+    ended = call(PASSWORD, "--password-file", tmp_path / "none", storage.path, "list")
+    assert (ended.returncode, ended.stderr.count(b"\n")) == (1, 1)
+    assert b"none cannot be read: No such file" in ended.stderr
+    assert call(b"wrong", storage.path, "list").returncode == 12

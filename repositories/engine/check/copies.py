@@ -11,7 +11,13 @@ from dataclasses import dataclass, field
 from repositories.engine.check.leavings import Leavings
 from repositories.engine.check.report import Beat, Findings
 from repositories.engine.display import show_count
-from repositories.engine.errors import IntegrityError, ObjectMissingError, RetiredKeyError, UnsupportedFormatError
+from repositories.engine.errors import (
+    IntegrityError,
+    InventoryLostError,
+    ObjectMissingError,
+    RetiredKeyError,
+    UnsupportedFormatError,
+)
 from repositories.engine.format.config import parse_config
 from repositories.engine.format.headers import parse_object_header
 from repositories.engine.format.kinds import (
@@ -149,6 +155,8 @@ def _judged(repository: Repository, kind: ObjectKind, name: str, seen: tuple[_Lo
     look, good, retired = seen
     object_id = object_id_of(name)
     if retired and not good and object_id and (kind, object_id) not in repository.store.inventory:
+        if isinstance(repository.refuse_writing, InventoryLostError):
+            return _Look()  # nobody knows whether the inventory named it
         explained = is_explained(repository.store, kind, object_id)
         return _Look(disowned=not explained, passed_by=explained)  # it does not count: as if it were not there
     look.wrong.extend((copy, _REPLACED) for copy in retired)

@@ -28,7 +28,7 @@ from repositories.engine.check.reserve import state_of_reserve
 from repositories.engine.check.surroundings import Surroundings, look_around
 from repositories.engine.check.void import void_manifests
 from repositories.engine.display import show_count, show_text
-from repositories.engine.errors import IntegrityError
+from repositories.engine.errors import IntegrityError, InventoryLostError
 from repositories.engine.format.kinds import ObjectKind, object_name
 from repositories.engine.manifest.backups import Backup
 from repositories.engine.manifest.root import decode_root
@@ -88,7 +88,8 @@ def _check(repository: Repository, request: CheckRequest, hooks: Hooks, until: f
     began_ns = hooks.clock.now_ns()
     findings, pulse = Findings(), Pulse(hooks, until)
     if repository.refuse_writing is not None:
-        findings.add("rollback", repository.id, repository.refuse_writing.message)
+        kind = "inventory" if isinstance(repository.refuse_writing, InventoryLostError) else "rollback"
+        findings.add(kind, repository.id, repository.refuse_writing.message)
     small = check_copies(repository, pulse)
     # Backups before the index: what is committed meanwhile refers to packs that an older index does not know.
     listed = repository.backups(deleted=True)

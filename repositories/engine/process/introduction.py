@@ -5,9 +5,12 @@ Owns the `opened` event and the control plane's record in the repository, put wh
 
 import uuid
 
+from repositories.engine.clock import SYSTEM_CLOCK
 from repositories.engine.controllers import Controller, put_controller, read_controllers
 from repositories.engine.display import show_text
-from repositories.engine.errors import ConfigurationError
+from repositories.engine.errors import ConfigurationError, InventoryLostError
+from repositories.engine.ids import system_randomness
+from repositories.engine.opening import unlock
 from repositories.engine.process import opening
 from repositories.engine.process.channel import Channel
 from repositories.engine.process.opening import open_for
@@ -21,6 +24,23 @@ def introduce(request: Request, channel: Channel) -> Repository:
     repository = _open(request, channel)
     _tell(request, channel, repository, read_controllers(repository))
     return repository
+
+
+def introduce_check(request: Request, channel: Channel) -> Repository:
+    """Do what `introduce` does, also where the newest inventory is lost: what the newest keys have sealed is checked.
+
+    Nothing may be written then, and nothing is compared with what was seen before or remembered.
+    """
+    try:
+        return introduce(request, channel)
+    except InventoryLostError as error:
+        secret = request.repository.password.encode()
+        storage = opening.storage_of(request.repository)
+        opened = unlock(storage, secret, system_randomness, without_inventory=True)
+        repository = Repository(opened.store, opened.config, SYSTEM_CLOCK, opened.unknown_write_features)
+        repository.refuse_writing = error
+        _tell(request, channel, repository, [])
+        return repository
 
 
 def introduce_writer(request: Request, channel: Channel) -> Repository:
