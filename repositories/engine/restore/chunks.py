@@ -5,8 +5,9 @@ Owns nothing but the walk over extents; every chunk is verified by the reader.
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar
+
+import msgspec
 
 from repositories.engine.errors import IntegrityError, ObjectMissingError
 from repositories.engine.ids import ChunkKind
@@ -65,8 +66,7 @@ class PlacedChunks(ChunkSource, Protocol[_P, _B]):
 AnyChunks = PlacedChunks[Any, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(msgspec.Struct, frozen=True):
     """A part of a file: `chunk` None is a hole. `place` is where the chunk lies."""
 
     length: int

@@ -13,7 +13,8 @@ from repositories.engine.restore.directories import Surroundings
 from repositories.engine.restore.writing import FileTask, FileWriter
 
 WRITERS: Final = 2
-_FILES: Final = 200
+_FILES: Final = 800
+_DIRECTORIES: Final = 200
 _BYTES: Final = 32 * 1024 * 1024
 _LARGE: Final = 8 * 1024 * 1024
 
@@ -55,7 +56,7 @@ class Windows:
         self._tasks.append(FileTask(self._directory, path, entry, around, first_place(self._source, entry), readers))
         self._bytes += entry.size
         self._announce(entry)
-        if len(self._tasks) >= _FILES or self._bytes >= _BYTES:
+        if len(self._tasks) >= _FILES or self._bytes >= _BYTES or len(self._held) >= _DIRECTORIES:
             self._start()
 
     def finish(self) -> None:
@@ -92,8 +93,8 @@ class Windows:
         tasks = self._tasks
         tasks.sort(key=_by_place)
         self._running_held = self._held
-        middle = len(tasks) // WRITERS
-        self._running = [self._pool.submit(self._write_all, part) for part in (tasks[:middle], tasks[middle:]) if part]
+        border = _border(tasks)
+        self._running = [self._pool.submit(self._write_all, part) for part in (tasks[:border], tasks[border:]) if part]
         self._tasks, self._held, self._directory, self._bytes = [], [], -1, 0
 
     def _wait(self) -> None:
@@ -111,6 +112,16 @@ class Windows:
     def _write_all(self, tasks: list[FileTask]) -> None:
         for task in tasks:
             self._writer.write(task)
+
+
+def _border(tasks: list[FileTask]) -> int:
+    """Return where to part sorted files: as near to the middle as a new block begins, else in the middle.
+
+    Two threads that begin with the same block would both decode it.
+    """
+    middle = len(tasks) // WRITERS
+    borders = (at for at in range(1, len(tasks)) if _by_place(tasks[at])[:2] != _by_place(tasks[at - 1])[:2])
+    return min(borders, key=lambda at: abs(at - middle), default=middle)
 
 
 def _by_place(task: FileTask) -> tuple[bytes, int, int]:

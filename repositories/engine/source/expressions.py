@@ -6,9 +6,6 @@ no name or path can make matching slow.
 
 import re
 
-from pathspec.patterns.gitignore.base import GitIgnorePatternError
-from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
-
 from repositories.engine.source.brackets import FILLER, NO_SLASH
 from repositories.engine.source.malformed import MalformedRuleError
 from repositories.engine.source.patterns import ANY_DEPTH, Pattern
@@ -47,6 +44,10 @@ def _joined(blocks: list[list[str]]) -> str:
 
 
 def _translate(component: str) -> str:
+    # Most backups have no such rule, and the library takes as long to import as a tenth of an unlock.
+    from pathspec.patterns.gitignore.base import GitIgnorePatternError
+    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+
     try:
         # With `/**` behind it, the library keeps spaces at the end of a component.
         regex, _ = GitIgnoreSpecPattern.pattern_to_regex(f"/{component}/**")
