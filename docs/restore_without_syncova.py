@@ -139,7 +139,8 @@ def binding(number: int, kind: int) -> bytes:
 def recovery_secret(text: str) -> bytes | None:
     """Return the secret in a recovery code, or None when `text` is none."""
     alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-    plain = "".join(text.upper().replace("-", " ").split()).translate(str.maketrans("OIL", "011"))
+    between = dict.fromkeys((0x2D, *range(0x2010, 0x2016), 0x2212, 0xFEFF, 0x200B))
+    plain = "".join(text.translate(between).upper().split()).translate(str.maketrans("OIL", "011"))
     if len(plain) != 36 or any(letter not in alphabet for letter in plain):
         return None
     value = 0

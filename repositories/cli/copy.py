@@ -149,5 +149,6 @@ def _labels(report: dict[str, Any], *, dry_run: bool) -> list[str]:
     if report["labels_carried"]:
         parts.append(f"{report['labels_carried']:,} later tags, notes and holds {would}carried over")
     if report["labels_ended"]:
-        parts.append(f"{report['labels_ended']:,} {would}ended")
+        what = "tag or hold" if report["labels_ended"] == 1 else "tags or holds"
+        parts.append(f"{report['labels_ended']:,} {what} {would}ended")
     return parts

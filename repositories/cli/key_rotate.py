@@ -15,7 +15,7 @@ from repositories.console.terminal import Terminal, terminal_of
 from repositories.engine.display import show_count
 
 if TYPE_CHECKING:
-    from repositories.engine.keychain import RotationPlan
+    from repositories.engine.keychain import Keychain, RotationPlan, RotationResult
 
 NAME = "rotate"
 HELP = (
@@ -27,6 +27,8 @@ EXAMPLES = (
     "rotate /mnt/backups/home --keep-file ~/backup-password",
     "rotate -r /mnt/backups/home --password-file ~/admin --keep-file ~/admin --keep-file ~/laptop --json",
 )
+# What the messages of a rotation say that know more than that it failed.
+_TOLD = ("nothing was changed", "decided")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +44,7 @@ class Options(LocationOptions):
 def run(options: Options) -> int:
     """Rotate; what ends is told before and after."""
     # Heavy; a wrong option should not wait for it.
-    from repositories.engine.keychain import plan_rotation, rotate
+    from repositories.engine.keychain import plan_rotation
 
     terminal = terminal_of(options)
     location, rest = split_location(options.words, options)
@@ -53,8 +55,9 @@ def run(options: Options) -> int:
     keep = [password.encode() for password in kept]
     with changing_keys(location, options, terminal) as keys:
         _foretell(terminal, plan_rotation(keys, keep))
-        result = rotate(keys, keep)
+        result = _rotate(keys, keep)
     remember_rotation(location, kept[0])
+    _tell(terminal, result)
     terminal.line(
         f"rotated to generation {result.generation}: {show_count(len(result.kept), 'key')} kept, "
         f"{len(result.ended)} ended, {show_count(result.inventoried, 'object')} from before count on"
@@ -73,10 +76,32 @@ def run(options: Options) -> int:
     return exits.SKIPPED if result.unreadable else exits.DONE
 
 
+def _rotate(keys: "Keychain", keep: list[bytes]) -> "RotationResult":
+    """Rotate; an error after which all is as it was says so."""
+    # Heavy; a wrong option should not wait for it.
+    from repositories.engine.errors import EngineError
+    from repositories.engine.keychain import rotate
+    from repositories.engine.objects.answers import may_be_done
+
+    try:
+        return rotate(keys, keep)
+    except EngineError as error:
+        if any(told in error.message for told in _TOLD) or may_be_done(error):
+            raise
+        raise type(error)(f"{error.message}; all keys are as they were", hint=error.hint) from error
+
+
 def _foretell(terminal: Terminal, plan: "RotationPlan") -> None:
     for key in plan.kept:
-        terminal.line(f"stays: {key_name(key)}")
+        terminal.note(f"would stay: {key_name(key)}")
     for key in plan.ending:
-        terminal.line(f"ends: {key_name(key)}")
-    if not any(key.role == "recovery_code" for key in plan.kept):
+        terminal.note(f"would end: {key_name(key)}")
+
+
+def _tell(terminal: Terminal, result: "RotationResult") -> None:
+    for key in result.kept:
+        terminal.line(f"stays: {key_name(key)}")
+    for key in result.ended:
+        terminal.line(f"ended: {key_name(key)}")
+    if not any(key.role == "recovery_code" for key in result.kept):
         terminal.note("No recovery code stays; key recovery-code makes a new one.")

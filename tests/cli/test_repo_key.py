@@ -2,6 +2,7 @@
 
 import os
 import pty
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -101,6 +102,8 @@ def test_rotate_names_what_ends_and_what_stays(programs: Programs, new_file: Pat
     assert (rotated.code, document["generation"], document["unreadable"]) == (exits.DONE, 2, [])
     assert [each["label"] for each in document["ended"]] == ["recovery code", "laptop"]
     assert [each["in_use"] for each in document["kept"]] == [True]
+    listed = key(programs, "list", programs.repository, "--json").json["keys"]
+    assert [each["id"] for each in document["kept"]] == [each["id"] for each in listed]
     assert not opens(storage(programs), NEW.encode())
     facts = programs.repo("info", programs.repository, "--json").json
     assert facts["packs_of_older_keys"] == facts["packs"] > 0
@@ -112,6 +115,23 @@ def test_rotate_names_what_ends_and_what_stays(programs: Programs, new_file: Pat
     told = key(programs, "rotate", programs.repository, "--keep-file", programs.password_file)
     assert told.out.splitlines()[0].startswith("stays: password")
     assert "No recovery code stays" in told.err
+
+
+def test_a_rotation_that_fails_says_that_nothing_has_ended(programs: Programs) -> None:
+    """What would end is told before, as that; nothing says that it has ended."""
+    before = key(programs, "list", programs.repository, "--json").json["keys"]
+    taken = programs.repository / "keychanges"
+    for each in (taken, programs.repository / "intents"):
+        shutil.rmtree(each, ignore_errors=True)
+        each.write_bytes(b"no directory")
+    failed = key(programs, "rotate", programs.repository, "--keep-file", programs.password_file)
+    assert failed.code != exits.DONE
+    assert "would end: recovery code" in failed.err
+    assert "No recovery code stays" not in failed.err
+    assert failed.out == ""
+    for each in (taken, programs.repository / "intents"):
+        each.unlink()
+    assert key(programs, "list", programs.repository, "--json").json["keys"] == before
 
 
 def test_rotate_without_a_password_to_keep_changes_nothing(programs: Programs, new_file: Path) -> None:

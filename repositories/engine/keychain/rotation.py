@@ -7,7 +7,7 @@ on the rotation is decided, and whoever opens the repository finishes it.
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import blake3
 import msgspec
@@ -47,7 +47,10 @@ class RotationPlan:
 
 @dataclass(frozen=True, slots=True)
 class RotationResult:
-    """What a rotation did. `unreadable` names objects that could not be read, and so are not in the inventory."""
+    """What a rotation did. `kept` have the ids of their new slots, `ended` those that they had.
+
+    `unreadable` names objects that could not be read, and so are not in the inventory.
+    """
 
     generation: int
     kept: tuple[KeyFacts, ...]
@@ -62,6 +65,7 @@ class _Draft:
 
     generation: int
     announced: bytes
+    slots: list[Slot]
     put: list[tuple[ObjectKind, str]]
 
 
@@ -96,7 +100,7 @@ def rotate(keys: Keychain, keep: Sequence[bytes]) -> RotationResult:
     with changing_keys(keys, SessionPurpose.ROTATE) as announcement:
         # Read under the announcement: keys that were added a moment ago would end without having been named.
         plan = plan_rotation(keys, keep)
-        draft = _Draft(_next_generation(keys), announcement.id, [])
+        draft = _Draft(_next_generation(keys), announcement.id, [], [])
         try:
             gathered = gather_inventory(keys.store)
             record = _make(keys, plan, draft, gathered)
@@ -107,7 +111,10 @@ def rotate(keys: Keychain, keep: Sequence[bytes]) -> RotationResult:
         _put_intent(keys, announcement, draft, record)
         _decide(keys, announcement, record)
     _remove_old_slots(keys, draft.generation)
-    return RotationResult(draft.generation, plan.kept, plan.ending, len(gathered.entries), gathered.unreadable)
+    kept = tuple(
+        replace(facts_of(keys, slot), in_use=before.in_use) for slot, before in zip(draft.slots, plan.kept, strict=True)
+    )
+    return RotationResult(draft.generation, kept, plan.ending, len(gathered.entries), gathered.unreadable)
 
 
 def next_keyring(
@@ -147,6 +154,7 @@ def _make(keys: Keychain, plan: RotationPlan, draft: _Draft, gathered: Gathered)
         owner = SlotOwner(repository_id, draft.generation, role, slot.facts.label, slot.facts.created_ns)
         own_secret = parse_recovery_code(secret) if role is SlotRole.RECOVERY_CODE else secret
         made = put_proven_slot(keys, owner, own_secret or b"", key)
+        draft.slots.append(made)
         draft.put.append(
             (ObjectKind.SLOT, object_name(ObjectKind.SLOT, made.facts.slot_id, generation_group(draft.generation)))
         )

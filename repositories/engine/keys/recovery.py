@@ -8,6 +8,9 @@ import blake3
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _ALIKE = str.maketrans({"O": "0", "I": "1", "L": "1"})
+# What stands between groups, also as word processors and phones write it: dashes, a minus, spaces that do not break.
+_DASHES = (0x2D, *range(0x2010, 0x2016), 0x2212, 0xA0, 0x2007, 0x2009, 0x202F)
+_BETWEEN = dict.fromkeys(_DASHES, " ") | {0xFEFF: "", 0x200B: ""}
 SECRET_LENGTH = 20
 _GROUP = 4
 _LENGTH = 36
@@ -42,8 +45,11 @@ def mistake_in_code(text: bytes) -> str:
     password.
     """
     characters = _plain(text)
-    groups = len(text.replace(b"-", b" ").split())
-    in_groups = characters.isalnum() and abs(len(characters) - _LENGTH) <= _GROUP and groups >= _LEAST_GROUPS
+    groups = _grouped(text).split()
+    close = abs(len(characters) - _LENGTH) <= _GROUP and len(groups) >= _LEAST_GROUPS
+    # As of a sheet that was torn, or of which a line was forgotten: whole groups, and at least three.
+    part = len(groups) >= 3 and {len(group) for group in groups} == {_GROUP} and _has_digits(characters)
+    in_groups = characters.isalnum() and (close or part)
     in_one = len(characters) == _LENGTH and all(character in _ALPHABET for character in characters)
     if not (in_groups or in_one) or parse_recovery_code(text) is not None:
         return ""
@@ -54,13 +60,23 @@ def mistake_in_code(text: bytes) -> str:
     return "a character is wrong, or two are exchanged"
 
 
+def _has_digits(characters: str) -> bool:
+    """Tell whether it has digits, as all but the fewest codes and hardly any sentence of short words."""
+    return any(character.isdigit() for character in characters)
+
+
 def _plain(text: bytes) -> str:
-    """Return what was typed without what does not matter; empty for what is not ASCII."""
+    """Return what was typed without what does not matter; empty for what no code consists of."""
+    plain = "".join(_grouped(text).split())
+    return plain.upper().translate(_ALIKE) if plain.isascii() else ""
+
+
+def _grouped(text: bytes) -> str:
+    """Return what was typed with blanks for all dashes and spaces that a word processor may have made of ours."""
     try:
-        plain = text.decode("ascii").upper().translate(_ALIKE)
+        return text.decode("utf-8").translate(_BETWEEN)
     except UnicodeDecodeError:
-        return ""
-    return "".join(plain.split()).replace("-", "")
+        return "\N{REPLACEMENT CHARACTER}"
 
 
 def _checksum(secret: bytes) -> int:

@@ -47,6 +47,7 @@ def test_kept_passwords_open_and_all_others_end() -> None:
     assert [opens(storage, secret) for secret in (PASSWORD, OTHER, code)] == [True, False, False]
     assert result.generation == 2
     keys, _ = list_keys(keychain(storage))
+    assert [key.id for key in result.kept] == [key.id for key in keys], "the ids of before open nothing any more"
     assert [(key.label, key.generation) for key in keys] == [("first", 2)]
 
 

@@ -29,6 +29,7 @@ def test_what_does_not_matter_is_forgiven(typed: str) -> None:
         (CODE.replace("ZRBK", "ZRBJ"), "a character is wrong"),
         (CODE[:-1], "fewer than 36"),
         (CODE[:-5], "fewer than 36"),
+        (CODE[: len(CODE) // 2 - 2], "fewer than 36"),
         (CODE + "0", "more than 36"),
         (CODE.replace("K", "U"), "letter U"),
     ],
@@ -53,3 +54,10 @@ def test_every_exchange_of_neighbours_that_differ_is_found() -> None:
 )
 def test_passwords_are_not_taken_for_codes(password: bytes) -> None:
     assert mistake_in_code(password) == ""
+
+
+@pytest.mark.parametrize("dash", ["\u2010", "\u2011", "\u2013", "\u2014", "\u2212", "\u00a0", "\u202f", " \u2013 "])
+def test_what_word_processors_make_of_dashes_does_not_matter(dash: str) -> None:
+    """Nor does the mark that some editors put before the first character of a file."""
+    assert parse_recovery_code(("\ufeff" + CODE.replace("-", dash)).encode()) == parse_recovery_code(CODE.encode())
+    assert parse_recovery_code(b"\xff" + CODE.encode()) is None
