@@ -4,7 +4,7 @@ Owns the way from a secret to an opened store. Everything on the medium is hosti
 """
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -23,6 +23,7 @@ from repositories.engine.format.config import Config, parse_config, unknown_writ
 from repositories.engine.format.kinds import (
     ObjectKind,
     generation_group,
+    newest_generation,
     object_id_of,
     object_name,
 )
@@ -33,15 +34,17 @@ from repositories.engine.keys.recovery import parse_recovery_code
 from repositories.engine.keys.slots import Slot, SlotRole, parse_slot
 from repositories.engine.limits import MAX_SLOTS
 from repositories.engine.objects.absent import nothing_there
-from repositories.engine.objects.decided import finish_decided, newest_keyring
+from repositories.engine.objects.decided import finish_decided
 from repositories.engine.objects.inventoried import with_inventory
 from repositories.engine.objects.pairs import list_names, read_either
+from repositories.engine.objects.side_by_side import side_by_side
 from repositories.engine.objects.store import ObjectStore
 from repositories.engine.objects.unopened import place_of, require_no_later, wrong_key_hint
 from repositories.engine.storage.base import Storage
 
 _FROM_A_COPY = "bring it back from a copy of the repository: without it no password opens anything"
 _DAMAGED = (ObjectMissingError, IntegrityError, UnsupportedFormatError)
+_Configured = tuple[bytes, Config]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +71,13 @@ def unlock(
     names = list(list_names(storage, ObjectKind.CONFIG))
     if not names:
         raise nothing_there(storage)
-    # A rotation that died after it was decided is done. A medium that cannot be written to shows what it holds.
-    with contextlib.suppress(RepositoryError):
-        finish_decided(storage)
     opened: list[OpenedRepository] = []
     failure: EngineError | None = None
-    for name in names:
+    for configured in _read_configs(storage, names):
         try:
-            opened.append(_unlock_config(storage, name, secret, randomness))
+            if isinstance(configured, EngineError):
+                raise configured
+            opened.append(_unlock_config(storage, configured, secret, randomness))
         except (WrongKeyError, *_DAMAGED) as error:
             # A creator that died in a race has left no slot perhaps: what the true one says is more to the point.
             failure = error if isinstance(error, WrongKeyError) else failure or error
@@ -93,13 +95,36 @@ def _with_inventory(opened: OpenedRepository, *, needed: bool) -> OpenedReposito
     return opened
 
 
-def _unlock_config(storage: Storage, name: str, secret: bytes, randomness: Randomness) -> OpenedRepository:
-    config_bytes, config = read_either(storage, ObjectKind.CONFIG, name, partial(_parse_config_of, name))
+def _read_configs(storage: Storage, names: list[str]) -> list[_Configured | EngineError]:
+    """Return the configs, or why one cannot be read; meanwhile finish a rotation, which concerns none of them."""
+
+    def read(name: str) -> _Configured | EngineError:
+        try:
+            return read_either(storage, ObjectKind.CONFIG, name, partial(_parse_config_of, name))
+        except _DAMAGED as error:
+            return error
+
+    looks: list[Callable[[], _Configured | EngineError | None]]
+    looks = [partial(_finish_decided, storage), *(partial(read, name) for name in names)]
+    found = list(side_by_side(lambda look: look(), looks, storage.reads_at_once))
+    return [each for each in found if each is not None]
+
+
+def _finish_decided(storage: Storage) -> None:
+    """Do what is left of a rotation that died after it was decided; a medium that is read only shows what it holds."""
+    with contextlib.suppress(RepositoryError):
+        finish_decided(storage)
+
+
+def _unlock_config(
+    storage: Storage, configured: _Configured, secret: bytes, randomness: Randomness
+) -> OpenedRepository:
+    config_bytes, config = configured
     unknown_write_features(config.read_features, config.write_features)
-    generation = newest_keyring(storage)
-    if not generation:
+    keyrings = list(list_names(storage, ObjectKind.KEYRING))
+    if not newest_generation(keyrings):
         raise IntegrityError(f"no keyring is left in {place_of(storage, 'keyrings')}", hint=_FROM_A_COPY)
-    slot, key, keyring = _open_keys(storage, (config_bytes, config), generation, secret)
+    slot, key, keyring = _open_keys(storage, configured, keyrings, secret)
     record = keyring.record
     unknown = unknown_write_features(
         config.read_features + record.read_features, config.write_features + record.write_features
@@ -111,19 +136,17 @@ def _unlock_config(storage: Storage, name: str, secret: bytes, randomness: Rando
 
 def list_slots(storage: Storage, repository_id: bytes, generation: int) -> tuple[list[Slot], int]:
     """Return the readable slots of one generation, and how many are damaged or of an unknown type."""
-    slots: list[Slot] = []
-    damaged = 0
+
+    def read(name: str) -> Slot | None:
+        with contextlib.suppress(*_DAMAGED):
+            return read_either(storage, ObjectKind.SLOT, name, partial(_parse_slot_of, name, generation))
+        return None
+
     prefix = f"slots/{generation_group(generation)}/"
-    for name in list_names(storage, ObjectKind.SLOT):
-        if not name.startswith(prefix):
-            continue
-        try:
-            slot = read_either(storage, ObjectKind.SLOT, name, partial(_parse_slot_of, name, generation))
-        except _DAMAGED:
-            damaged += 1
-            continue
-        if slot.facts.repository_id == repository_id:
-            slots.append(slot)
+    names = [name for name in list_names(storage, ObjectKind.SLOT) if name.startswith(prefix)]
+    found = list(side_by_side(read, names, storage.reads_at_once))
+    damaged = found.count(None)
+    slots = [slot for slot in found if slot is not None and slot.facts.repository_id == repository_id]
     if len(slots) > MAX_SLOTS:
         raise IntegrityError(f"the repository has {len(slots)} key slots", hint=f"at most {MAX_SLOTS} are allowed")
     return slots, damaged
@@ -146,12 +169,13 @@ def _parse_config_of(name: str, data: bytes) -> tuple[bytes, Config]:
 
 
 def _open_keys(
-    storage: Storage, configured: tuple[bytes, Config], generation: int, secret: bytes
+    storage: Storage, configured: _Configured, keyrings: list[str], secret: bytes
 ) -> tuple[Slot, bytes, Keyring]:
-    """Return slot, generation key and keyring. A slot that opens another key than the keyring's is passed over.
+    """Return slot, generation key and keyring (one of `keyrings`). A slot that opens another one's key is passed over.
 
     A rotation that died in the same moment as another one went on may have left such a slot.
     """
+    generation = newest_generation(keyrings)
     slots, damaged = list_slots(storage, configured[1].repository_id, generation)
     if not slots:
         require_no_later(storage, generation)
@@ -167,7 +191,7 @@ def _open_keys(
             continue
         try:
             if key is not None:
-                return slot, key, _open_keyring(storage, configured, (generation, key))
+                return slot, key, _open_keyring(storage, configured, keyrings, key)
         except _DAMAGED as error:
             failure = failure or error
     if failure is not None:
@@ -189,12 +213,12 @@ def attempts(slots: list[Slot], secret: bytes) -> Iterator[tuple[Slot, bytes]]:
     yield from ((slot, secret) for slot in by_cost if slot.facts.role == SlotRole.PASSWORD)
 
 
-def _open_keyring(storage: Storage, configured: tuple[bytes, Config], unlocked: tuple[int, bytes]) -> Keyring:
+def _open_keyring(storage: Storage, configured: _Configured, keyrings: list[str], key: bytes) -> Keyring:
     config_bytes, config = configured
-    generation, key = unlocked
+    generation = newest_generation(keyrings)
     failure: EngineError | None = None
     group = generation_group(generation)
-    for name in list_names(storage, ObjectKind.KEYRING):
+    for name in keyrings:
         keyring_id = object_id_of(name)
         if keyring_id is None or name != object_name(ObjectKind.KEYRING, keyring_id, group):
             continue

@@ -3,7 +3,7 @@
 Owns the listing; the rules are in fences.py.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 from repositories.engine.format.collection import MarkRecord, SweepRecord
@@ -81,16 +81,20 @@ def read_swept_packs(store: ObjectStore) -> frozenset[bytes]:
 
 
 def _newest_sweep(store: ObjectStore) -> SweepRecord | None:
-    sweeps = _records(store, ObjectKind.SWEEP, SweepRecord).values()
-    return max(sweeps, key=lambda sweep: sweep.number, default=None)
+    # Listed at every look, since its place in the order of looks is the point; read once, since none ever changes.
+    sweeps = _records(store, ObjectKind.SWEEP, SweepRecord, store.kept)
+    store.kept.update(sweeps)
+    return max(sweeps.values(), key=lambda sweep: sweep.number, default=None)
 
 
-def _records(store: ObjectStore, kind: ObjectKind, record_type: type[_R]) -> dict[bytes, _R]:
+def _records(
+    store: ObjectStore, kind: ObjectKind, record_type: type[_R], known: Mapping[bytes, _R] | None = None
+) -> dict[bytes, _R]:
     """Return the records of a kind of which none may be overlooked; raises IntegrityError for a damaged one.
 
     One that was torn in its put is none: the prune that put it died there, and never went by it.
     """
-    listed = store.read_whole(kind, {}, lambda payload: decode(payload, record_type))
+    listed = store.read_whole(kind, known or {}, lambda payload: decode(payload, record_type))
     for object_id in listed.damaged:
         if not was_torn(store.storage, kind, object_id):
             store.read(kind, object_id)

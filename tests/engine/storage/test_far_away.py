@@ -2,15 +2,18 @@
 
 import secrets
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from repositories.engine.repository import WriteOptions
+from repositories.engine.repository import WriteOptions, open_repository
+from repositories.engine.storage.base import StoredObject
 from repositories.engine.storage.locations import open_storage
 from repositories.engine.storage.memory import MemoryStorage
 from repositories.engine.storage.readahead import ReadAheadStorage
-from tests.engine.repositories import back_up_tree, make_repository, restore_latest
+from tests.engine.prune.builders import back_up, files, forget, run
+from tests.engine.repositories import PASSWORD, back_up_tree, make_repository, restore_latest
 from tests.engine.storage.servers import BUCKET, Server, running
 from tests.engine.trees import pattern
 
@@ -79,21 +82,98 @@ def test_a_restore_reads_ahead_and_neighbours_together(tmp_path: Path) -> None:
     assert len(far.reads) - len(ahead) < 6, "the rest is metadata"
 
 
-@pytest.mark.parametrize("kind", ["s3", "webdav", "sftp"])
-def test_listings_of_several_pages(kind: str, tmp_path: Path) -> None:
+class Counted(MemoryStorage):
+    """Counts requests in rounds: what is asked for at once, as far as the medium lets it, is one round."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[str] = []
+
+    @property
+    def reads_at_once(self) -> int:
+        return AT_ONCE
+
+    def get(self, name: str, offset: int = 0, length: int | None = None) -> bytes:
+        self.asked.append(f"get {name.partition('/')[0]}")
+        return super().get(name, offset, length)
+
+    def list(self, prefix: str) -> Iterator[StoredObject]:
+        self.asked.append(f"list {prefix}")
+        return super().list(prefix)
+
+
+def test_opening_asks_for_each_thing_once() -> None:
+    """4.7: each request is a round trip at 100 ms. The keyrings were listed twice."""
+    counted = Counted()
+    make_repository(counted)
+    counted.asked.clear()
+    open_repository(counted, PASSWORD)
+    lists = ["config/", "intents/", "keyrings/", "slots/"]
+    copies = ["copies/config/", "copies/keyrings/", "copies/slots/"]
+    gets = ["get config", "get keyrings", "get slots", "get slots"]
+    assert sorted(counted.asked) == sorted([*gets, *(f"list {each}" for each in lists + copies)])
+
+
+class Together(Counted):
+    """Answers reads of slots, and the config with the look at intents, only when both are under way."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.meetings = {"config": threading.Barrier(2), "slots": threading.Barrier(2)}
+        self.meets = False
+
+    def get(self, name: str, offset: int = 0, length: int | None = None) -> bytes:
+        self._meet(name.partition("/")[0])
+        return super().get(name, offset, length)
+
+    def list(self, prefix: str) -> Iterator[StoredObject]:
+        if prefix == "intents/":
+            self._meet("config")
+        return super().list(prefix)
+
+    def _meet(self, what: str) -> None:
+        if self.meets and what in self.meetings:
+            self.meetings[what].wait(timeout=60)
+
+
+def test_opening_asks_at_once_for_what_does_not_depend_on_each_other() -> None:
+    """4.7: one after the other, the first would wait for ever for the second."""
+    far = Together()
+    made = make_repository(far)
+    far.meets = True
+    assert open_repository(far, PASSWORD).id == made.id
+
+
+def test_a_sweep_is_read_once_however_often_its_place_is_looked_at(tmp_path: Path) -> None:
+    """4.7: each look lists sweeps, after what they judge (docs/repository-format.md); what they say never changes."""
+    counted = Counted()
+    repository = make_repository(counted)
+    made = [back_up(repository, tmp_path / "tree", files(number)) for number in range(2)]
+    forget(repository, made[0])
+    run(counted)
+    counted.asked.clear()
+    repository = open_repository(counted, PASSWORD)
+    back_up_tree(repository, tmp_path / "tree")
+    assert counted.asked.count("list sweeps/") > 1
+    assert counted.asked.count("get sweeps") == 1
+
+
+# A page has 1000 objects with S3 and some hundred names of a directory with SFTP; WebDAV has none.
+@pytest.mark.parametrize(("kind", "objects"), [("s3", 1100), ("webdav", 300), ("sftp", 600)])
+def test_listings_of_several_pages(kind: str, objects: int, tmp_path: Path) -> None:
     """4.7: tests/long/far_listing.py lists 100,000. The server is new: it knows nothing yet of what lies there."""
     with running(kind, tmp_path) as server:
-        list_pages(server, kind, secrets.token_hex(8))
+        list_pages(server, kind, secrets.token_hex(8), objects)
 
 
-def list_pages(server: Server, kind: str, name: str) -> None:
+def list_pages(server: Server, kind: str, name: str, objects: int) -> None:
     served = server.directory / BUCKET / name if kind == "s3" else server.directory / name
     expected = []
-    for number in range(2300):
-        path = served / "packs" / f"{number % 16:02x}" / f"{number:032x}"
+    for number in range(objects):
+        path = served / "packs" / f"{number % 2:02x}" / f"{number:032x}"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"x")
-        expected.append(f"packs/{number % 16:02x}/{number:032x}")
+        expected.append(f"packs/{number % 2:02x}/{number:032x}")
     storage = open_storage(server.location(name), server.credentials)
     found = list(storage.list("packs/"))
     assert [each.name for each in found] == sorted(expected)
