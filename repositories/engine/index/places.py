@@ -16,7 +16,7 @@ from repositories.engine.ids import CHUNK_ID_LENGTH
 from repositories.engine.index.id_table import IdTable
 from repositories.engine.packs.directory import HASH_UNKNOWN, BlockRecord, PackRecord
 from repositories.engine.packs.reader import BlockPlace
-from repositories.engine.packs.table import LENGTH, join_table, split_table, table_count
+from repositories.engine.packs.table import LENGTH, TABLE_PER_CHUNK, join_table, split_table
 
 PACK_ID_LENGTH: Final = 16
 _PACK: Final = struct.Struct("<32s72sIII")  # content hash, header, length, class, first block
@@ -92,9 +92,9 @@ class PlaceTable:
 
     def reserve(self, packs: Iterable[PackRecord]) -> None:
         """Make room for these packs at once."""
-        counts = [sum(table_count(block.table) for block in pack.blocks) for pack in packs]
-        self.packs.reserve(len(counts))
-        self.chunks.reserve(sum(counts))
+        lengths = [sum(len(block.table) for block in pack.blocks) for pack in packs]
+        self.packs.reserve(len(lengths))
+        self.chunks.reserve(sum(lengths) // TABLE_PER_CHUNK)
 
     def copy(self) -> "PlaceTable":
         """Return a table of the same places that can be added to by itself."""

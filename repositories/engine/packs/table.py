@@ -16,9 +16,9 @@ from repositories.engine.limits import MAX_CHUNKS_PER_PACK
 _COUNT = struct.Struct(">I")
 LENGTH = 4
 """Bytes of a chunk's length in a table."""
-_PER_CHUNK = 1 + LENGTH + CHUNK_ID_LENGTH
+TABLE_PER_CHUNK = 1 + LENGTH + CHUNK_ID_LENGTH
 _KINDS = bytes(ChunkKind)
-TABLE_MIN = _COUNT.size + _PER_CHUNK  # no block is without a chunk
+TABLE_MIN = _COUNT.size + TABLE_PER_CHUNK  # no block is without a chunk
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def table_count(data: bytes) -> int:
     if len(data) < _COUNT.size:
         raise IntegrityError("a chunk table is shorter than its count", hint="run check")
     count: int = _COUNT.unpack_from(data)[0]
-    if count > MAX_CHUNKS_PER_PACK or len(data) != _COUNT.size + count * _PER_CHUNK:
+    if count > MAX_CHUNKS_PER_PACK or len(data) != _COUNT.size + count * TABLE_PER_CHUNK:
         raise IntegrityError("a chunk table does not have the length of its count", hint="run check")
     return count
 
