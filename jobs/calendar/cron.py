@@ -7,7 +7,8 @@ words are jobs.calendar.cron_words.
 import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from functools import lru_cache
+from typing import Any, ClassVar, Final
 
 from jobs.calendar.cron_fields import CronField, read_fields
 from jobs.calendar.cron_words import Times, sentence
@@ -15,6 +16,8 @@ from jobs.calendar.dates import Dates
 from jobs.calendar.errors import ScheduleInvalidError
 from jobs.calendar.fields import Fields
 from jobs.calendar.timetables import Timetable, TimetablePlan
+
+_ALL_HOURS: Final = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +46,29 @@ class CronPlan(TimetablePlan):
 
 def parse_cron(fields: Fields, anchor: dt.datetime) -> CronPlan:
     """`{"type": "cron", "expression": …, "time_zone": …}`; refused when nothing after `anchor` matches."""
-    expression = " ".join(fields.text("expression").split())
-    parts, zone_name = read_fields(expression), fields.time_zone()
+    plan = _read(" ".join(fields.text("expression").split()), fields.time_zone())
+    if not _comes(plan, anchor):
+        raise ScheduleInvalidError(
+            "expression", f"{plan.expression} never comes in {plan.zone_name}: no date or time matches."
+        )
+    return plan
+
+
+@lru_cache(maxsize=1024)
+def _read(expression: str, zone_name: str) -> CronPlan:
+    parts = read_fields(expression)
     minute, hour = parts[:2]
     times = Times(tuple(sorted(minute.values)), tuple(sorted(hour.values)))
     # A wildcard asks for each minute or hour there is; without one they are times on the wall (B5).
     table = Timetable(zone_name, _dates(parts), times.of_day(), real=minute.wildcard or hour.wildcard)
-    plan = CronPlan(expression, zone_name, times, table)
-    if next(plan.starts(anchor), None) is None:
-        raise ScheduleInvalidError(
-            "expression", f"{plan.expression} never comes in {zone_name}: no date or time matches."
-        )
-    return plan
+    return CronPlan(expression, zone_name, times, table)
+
+
+def _comes(plan: CronPlan, anchor: dt.datetime) -> bool:
+    """Tell whether anything comes after `anchor`: a date, and where gaps could swallow all its hours, a start."""
+    if plan.table.real and len(plan.times.hours) < _ALL_HOURS:
+        return next(plan.starts(anchor), None) is not None
+    return next(plan.table.dates.forward(anchor.date()), None) is not None
 
 
 def _dates(parts: Sequence[CronField]) -> Dates:
