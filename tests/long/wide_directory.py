@@ -32,9 +32,9 @@ def main() -> int:
         large = _run(Path(name) / "whole", arguments.entries)
     failed = False
     for step, taken in large.items():
-        grown = (taken.peak_mib - small[step].peak_mib) * 2**20 / (arguments.entries - half)
+        grown = (taken.peak_bytes - small[step].peak_bytes) / (arguments.entries - half)
         failed |= grown > BYTES_A_NAME
-        _say(f"{step:14} {taken.seconds:8.1f} s {taken.peak_mib:7.0f} MiB  {grown:6.1f} bytes a name")
+        _say(f"{step:14} {taken.wall_seconds:8.1f} s {taken.peak_bytes / 2**20:7.0f} MiB  {grown:6.1f} bytes a name")
     return 1 if failed else 0
 
 
@@ -55,8 +55,9 @@ def _run(place: Path, entries: int) -> dict[str, Taken]:
     }
     taken = {}
     for step, command in steps.items():
-        taken[step] = measure(command, _PASSWORD)
-        _say(f"{entries:>9,} entries: {step:14} {taken[step].seconds:8.1f} s {taken[step].peak_mib:7.0f} MiB")
+        taken[step] = measure(command, _PASSWORD, place)
+        peak = taken[step].peak_bytes / 2**20
+        _say(f"{entries:>9,} entries: {step:14} {taken[step].wall_seconds:8.1f} s {peak:7.0f} MiB")
     require_same(tree, target)
     return taken
 

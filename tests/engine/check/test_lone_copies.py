@@ -18,7 +18,7 @@ from repositories.engine.format.notes import TombstoneRecord
 from repositories.engine.format.records import encode
 from repositories.engine.ids import ChunkKind
 from repositories.engine.index.catalogue import packs_of
-from repositories.engine.index.segments import SegmentRecord, decode_segment
+from repositories.engine.index.segments import HeldSegment, SegmentRecord, decode_segment
 from repositories.engine.prune import PruneRequest, prune
 from repositories.engine.repair import RepairRequest, repair
 from repositories.engine.repository import Repository, open_repository
@@ -56,7 +56,7 @@ def storage(tmp_path: Path) -> MemoryStorage:
     return storage
 
 
-def _segments(repository: Repository) -> dict[bytes, SegmentRecord]:
+def _segments(repository: Repository) -> dict[bytes, SegmentRecord | HeldSegment]:
     return repository.catalogue.live(read_newest_sweep(repository.store).accepts_segment)
 
 
