@@ -2,9 +2,9 @@
 
 import sys
 
-from tests.benchmarks import engine
+from tests.benchmarks import control, engine
 
-BENCHMARKS = {"engine": engine.main}
+BENCHMARKS = {"engine": engine.main, "control": control.main}
 
 
 def main(words: list[str]) -> int:
