@@ -46,6 +46,15 @@ def process_start(pid: int) -> int | None:
     return int(fields[_STAT_START_FIELD])
 
 
+def is_suspended(pid: int) -> bool:
+    """Tell whether a process is stopped (SIGSTOP, Ctrl-Z, a debugger): it is there, and does nothing until resumed."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return False
+    return text.rpartition(b")")[2].split()[:1] in ([b"T"], [b"t"])
+
+
 def _has_ended(fields: list[bytes]) -> bool:
     """Tell whether no thread is left; the first one may end before others that still write."""
     return fields[_STAT_STATE_FIELD] in (b"Z", b"X") and int(fields[_STAT_THREADS_FIELD]) <= 1

@@ -97,6 +97,8 @@ def _why(session: OtherSession, life: Life, *, renewed: bool) -> str:
         return "its process on this machine is gone" if here else "its lease stood still for so long"
     if record is None:
         return f"its lease cannot be read; {_STANDS}"
+    if session.is_suspended():
+        return f"its process on this machine is suspended: resume or end it; {_STANDS}"
     if here:
         return f"this machine does not tell whether its process runs; {_STANDS}"
     return f"it runs on another machine or in another container; {_STANDS}"

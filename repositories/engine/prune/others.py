@@ -1,7 +1,8 @@
 """The sessions of others: who they are, whether they live, and waiting until they have ended.
 
 Owns the judgement (engine.md, section 5): dead at once only where this machine can see it, else when a counter stood
-still for five minutes on our own monotonic clock. Times of two machines are never compared.
+still for five minutes on our own monotonic clock, as does that of a process of this machine that is suspended: when it
+is resumed its fence makes void what it does. Times of two machines are never compared.
 """
 
 import contextlib
@@ -26,16 +27,17 @@ from repositories.engine.errors import (
 from repositories.engine.format.collection import LeaseRecord, SessionPurpose
 from repositories.engine.format.kinds import ObjectKind, object_name
 from repositories.engine.format.records import decode
+from repositories.engine.holder import Holder, is_surely_dead, is_suspended, process_start, this_process
 from repositories.engine.objects.pairs import get_bounded
 from repositories.engine.objects.store import ObjectStore
 from repositories.engine.objects.torn import was_torn
 from repositories.engine.prune.report import Beat
 from repositories.engine.sessions.half_done import complete_pairs
-from repositories.engine.sessions.holder import Holder, is_surely_dead, process_start, this_process
 from repositories.engine.sessions.leases import Lease
 
 EXPIRES_AFTER: Final = 300.0
 _LOOK_SECONDS: Final = 0.5
+_TELL_SECONDS: Final = 60.0
 _TRIES: Final = 4
 _PURPOSES: Final = {SessionPurpose.WRITE: "backup", SessionPurpose.READ: "reader", SessionPurpose.PRUNE: "prune"}
 
@@ -74,7 +76,12 @@ class OtherSession:
         if self.record is None:
             return f"an unreadable session {self.session_id.hex()[:8]}"
         what = next((word for purpose, word in _PURPOSES.items() if purpose == self.record.purpose), "session")
-        return f"{what} of process {self.record.pid} on {show_text(self.record.host) or 'an unknown host'}"
+        who = f"{what} of process {self.record.pid} on {show_text(self.record.host) or 'an unknown host'}"
+        return f"{who} (suspended: resume or end it)" if self.is_suspended() else who
+
+    def is_suspended(self) -> bool:
+        """Tell whether its process is one of this machine that is stopped."""
+        return self.record is not None and _is_here(self.record) and is_suspended(self.record.pid)
 
 
 class Others:
@@ -128,14 +135,14 @@ class Others:
         monotonic clock reaches `until`.
         """
         first = {each.session_id for each in self.sessions()}
-        told = ""
+        told, again = "", 0.0
         while True:
             left = [each for each in self.sessions() if each.session_id in first and self._holds_up(each, fence)]
             if not left or (until is not None and self._clock.monotonic() >= until):
                 return left
             line = "waiting for " + ", ".join(sorted({each.shown() for each in left}))
-            if line != told:
-                told = line
+            if line != told or self._clock.monotonic() >= again:
+                told, again = line, self._clock.monotonic() + _TELL_SECONDS
                 tell(line)
             beat()
             self._sleep(_LOOK_SECONDS)
@@ -147,9 +154,7 @@ class Others:
         holder = Holder(record.boot_id, record.pid_namespace, record.pid, record.process_start, record.host)
         if is_surely_dead(holder, self._me):
             return Life.DEAD
-        same = (holder.boot_id, holder.pid_namespace) == (self._me.boot_id, self._me.pid_namespace)
-        visible = same and self._me.boot_id and self._me.pid_namespace and holder.process_start
-        return Life.ALIVE if visible and process_start(holder.pid) == holder.process_start else Life.UNKNOWN
+        return Life.ALIVE if _is_here(record) and not is_suspended(holder.pid) else Life.UNKNOWN
 
     def _read(self, session_id: bytes) -> OtherSession | None:
         name = object_name(ObjectKind.SESSION, session_id)
@@ -163,6 +168,14 @@ class Others:
         except (IntegrityError, UnsupportedFormatError):
             return OtherSession(session_id, None, state)
         return OtherSession(session_id, record, state)
+
+
+def _is_here(record: LeaseRecord) -> bool:
+    """Tell whether its process is there on this machine, as far as this one can see."""
+    me = this_process()
+    same = (record.boot_id, record.pid_namespace) == (me.boot_id, me.pid_namespace)
+    visible = bool(same and me.boot_id and me.pid_namespace and record.process_start)
+    return visible and process_start(record.pid) == record.process_start
 
 
 def only_prune(others: Others, begin: Callable[[], Lease], beat: Beat, tell: Tell, sleep: Sleep = time.sleep) -> Lease:

@@ -1,5 +1,9 @@
 """Whom a prune waits for, and whom it takes for dead: by its own clock alone (engine.md, section 5)."""
 
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +15,8 @@ from repositories.engine.errors import RepositoryLockedError
 from repositories.engine.format.collection import LeaseRecord, SessionPurpose
 from repositories.engine.format.kinds import ObjectKind
 from repositories.engine.format.records import decode, encode
+from repositories.engine.holder import process_start, this_process
+from repositories.engine.overview.locks import sessions
 from repositories.engine.prune import PruneRequest, prune
 from repositories.engine.repository import Repository
 from repositories.engine.storage.memory import MemoryStorage
@@ -100,3 +106,31 @@ def test_one_prune_at_a_time(repository: Repository, storage: MemoryStorage, tmp
     prune(reopened(storage), PruneRequest(), Hooks(clock=clock), clock.sleep)
     assert clock.now >= 1300, "one of another machine is dead when it stood still for five minutes"
     assert f"sessions/{session_id.hex()}" not in storage.objects
+
+
+def test_a_suspended_process_of_this_machine_is_waited_for_five_minutes(
+    repository: Repository, storage: MemoryStorage, tmp_path: Path
+) -> None:
+    """It may be resumed, and is refused then; meanwhile the wait says again and again what to do about it."""
+    first = back_up(repository, tmp_path / "tree", files(*range(8)))
+    back_up(repository, tmp_path / "tree", files(20))
+    forget(repository, first)
+    clock, told = Seconds(), list[str]()
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        process.send_signal(signal.SIGSTOP)
+        os.waitpid(process.pid, os.WUNTRACED)
+        me, session_id = this_process(), repository.store.new_id()
+        start = process_start(process.pid) or 0
+        fields = (me.boot_id, me.pid_namespace, process.pid, start, "here", 0)
+        record = LeaseRecord(session_id, SessionPurpose.READ, 1, 0, *fields)
+        repository.store.put(ObjectKind.SESSION, encode(record), session_id)
+        (seen,) = sessions(repository, clock)
+        assert (seen.state, "is suspended: resume or end it" in seen.why) == ("unknown", True)
+        hooks = Hooks(clock=clock, log=lambda _, line: told.append(line))
+        report = prune(reopened(storage), PruneRequest(pack_target=TARGET), hooks, clock.sleep)
+        process.kill()
+    assert report.finished
+    assert report.deleted_packs
+    assert 300 <= clock.now - 1000 < 400
+    waits = [line for line in told if "suspended: resume or end it" in line]
+    assert len(waits) >= 4
