@@ -31,18 +31,22 @@ LOOK_SECONDS = 0.5
 # A cancel takes at most five seconds in every phase; then the child is killed.
 GRACE_SECONDS = 6.0
 
+# The phases of a prune (repositories/engine/prune/run.py) in which it has deleted nothing yet.
+_BEFORE_DELETING = frozenset({"looking", "planning", "repacking", "waiting"})
+
 
 @dataclass(slots=True)
 class Outcome:
     """What an operation told: `result` is the last event's, `sources` in the order in which they ended.
 
-    `files` is the newest progress: as many at least are through.
+    `files` and `phase` are the newest progress: as many at least are through.
     """
 
     result: dict[str, Any] = field(default_factory=dict)
     repository_id: str = ""
     sources: list[SourceFinished] = field(default_factory=list)
     files: int = 0
+    phase: str = ""
 
 
 def run_engine(request: Request, view: ProgressView, terminal: Terminal, outcome: Outcome | None = None) -> Outcome:
@@ -79,7 +83,7 @@ def _keep(event: Event, outcome: Outcome) -> None:
         case SourceFinished():
             outcome.sources.append(event)
         case Progress():
-            outcome.files = event.files
+            outcome.files, outcome.phase = event.files, event.phase
         case Finished():
             outcome.result = event.result
 
@@ -122,7 +126,8 @@ def _tell_what_is_done(interrupted: Interrupted, request: Request, outcome: Outc
         interrupted.done = f"the target holds at least {show_count(outcome.files, 'file')} of the backup"
         interrupted.hint = "run it again to go on; what is there already is not written again"
     elif request.operation == "prune":
-        interrupted.done = "all backups are as they were; packs that no backup uses may be gone"
+        gone = "no pack was deleted" if outcome.phase in _BEFORE_DELETING else "packs that no backup uses may be gone"
+        interrupted.done = f"all backups are as they were; {gone}"
         interrupted.hint = "run it again: it goes on from what is done"
     elif request.operation == "copy":
         interrupted.done = "backups that were copied are whole, and nothing half is visible"

@@ -66,3 +66,17 @@ def test_the_hint_after_an_interrupt_is_true_of_the_sources(
     with pytest.raises(Interrupted) as caught:
         run_engine(request, SilentView(), terminal)
     assert caught.value.hint == f"run the command again: {hint}"
+
+
+@pytest.mark.parametrize(
+    ("phase", "told"), [("waiting", "no pack was deleted"), ("deleting", "packs that no backup uses may be gone")]
+)
+def test_a_prune_that_is_ended_says_whether_anything_can_be_gone(
+    phase: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine_run, "EngineProcess", InterruptedProcess)
+    monkeypatch.setattr(engine_run, "start_child", lambda: None)
+    request = Request(operation="prune", repository=RepositoryAccess(location="/r", password="x"))
+    with pytest.raises(Interrupted) as caught:
+        run_engine(request, SilentView(), Terminal(), engine_run.Outcome(phase=phase))
+    assert told in caught.value.done
