@@ -55,7 +55,7 @@ def judge(repository: Repository, remembered: HighWater, now: HighWater) -> str:
         return f"key {back[0][:8]} is there again, which was removed: what it sealed opens the repository"
     gone = _gone(repository, remembered.manifests)
     if gone:
-        first = f"manifest {gone[0]} first (syncova-repo show with this id, on a copy of the repository, says what it is)"
+        first = f"manifest {gone[0]} first (syncova-repo show tells of it by this id, in a copy of the repository)"
         return f"{len(gone)} of the backups that were seen here are neither there nor deleted, {first}"
     return ""
 
