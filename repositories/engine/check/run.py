@@ -88,8 +88,10 @@ def _check(repository: Repository, request: CheckRequest, hooks: Hooks, until: f
     began_ns = hooks.clock.now_ns()
     findings, pulse = Findings(), Pulse(hooks, until)
     if repository.refuse_writing is not None:
-        kind = "inventory" if isinstance(repository.refuse_writing, InventoryLostError) else "rollback"
-        findings.add(kind, repository.id, repository.refuse_writing.message)
+        if isinstance(repository.refuse_writing, InventoryLostError):
+            findings.add("inventory", repository.id, repository.refuse_writing.message)
+        else:
+            findings.add("rollback", repository.id, repository.refuse_writing.message)
     small = check_copies(repository, pulse)
     # Backups before the index: what is committed meanwhile refers to packs that an older index does not know.
     listed = repository.backups(deleted=True)
