@@ -1,4 +1,4 @@
-"""The calendar: schedules as values that answer "when next?", pure, with no database and no clock (B1-B4, B6, B10).
+"""The calendar: schedules as values that answer "when next?", pure, with no database and no clock (B1-B6, B10).
 
 This is the front door: parse what the API takes, ask for instants, a sentence, a preview, a widest gap.
 A further kind is one module with a plan class and one line in `registry.KINDS`.
