@@ -80,8 +80,7 @@ def _rotate(keys: "Keychain", keep: list[bytes]) -> "RotationResult":
     """Rotate; an error after which all is as it was says so."""
     # Heavy; a wrong option should not wait for it.
     from repositories.engine.errors import EngineError
-    from repositories.engine.keychain import rotate
-    from repositories.engine.objects.answers import may_be_done
+    from repositories.engine.keychain import may_be_done, rotate
 
     try:
         return rotate(keys, keep)

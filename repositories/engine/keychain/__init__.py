@@ -13,6 +13,7 @@ from repositories.engine.keychain.passwords import (
     remove_recovery_codes,
 )
 from repositories.engine.keychain.rotation import RotationPlan, RotationResult, plan_rotation, rotate
+from repositories.engine.objects.answers import may_be_done
 
 __all__ = [
     "KeyFacts",
@@ -25,6 +26,7 @@ __all__ = [
     "change_password",
     "find_key",
     "list_keys",
+    "may_be_done",
     "open_keychain",
     "plan_rotation",
     "remove_key",

@@ -149,7 +149,8 @@ def test_a_refused_confirmation_commits_nothing(tmp_path: Path, repository: Repo
     [
         ({"password": "wrong"}, "WRONG_PASSWORD", 12, "authentication"),
         ({"location": "nothing/here"}, "REPOSITORY_NOT_FOUND", 10, "configuration"),
-        ({"location": "sftp://user:secret@host/x"}, "LOCATION_NOT_AVAILABLE", 2, "configuration"),
+        ({"location": "sftp://user:secret@host/x"}, "CONFIGURATION", 2, "configuration"),
+        ({"location": "b2://bucket/x"}, "LOCATION_NOT_AVAILABLE", 2, "configuration"),
     ],
 )
 def test_what_cannot_be_opened_ends_with_its_code(
