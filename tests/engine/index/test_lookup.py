@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from repositories.engine.ids import ChunkKind
@@ -97,6 +97,7 @@ def _with_hash(known: PackRecord, content_hash: bytes, blocks: tuple[BlockRecord
 
 
 @given(PACKS, PACKS, PACKS, NUMBERS, DAMAGE, NUMBERS)
+@settings(deadline=None, max_examples=60)
 def test_all_answers_are_those_of_a_plain_list(
     shared: list[PackRecord],
     first: list[PackRecord],
@@ -150,6 +151,7 @@ def require_same(index: ChunkIndex, plain: Plain) -> None:
 
 
 @given(st.lists(st.integers(0, 40), max_size=300), st.integers(1, 50))
+@settings(deadline=None)
 def test_ids_are_found_under_all_their_numbers(numbers: list[int], at_once: int) -> None:
     table = IdTable(2)
     for at in range(0, len(numbers), at_once):

@@ -31,7 +31,7 @@ def names(chunks: MemoryChunks, top: StreamRef | None, path: bytes) -> list[byte
 
 
 @given(st.dictionaries(directory, st.sets(component, min_size=1, max_size=8), max_size=12), directory)
-@settings(deadline=None)
+@settings(deadline=None, max_examples=60)
 def test_names_are_those_of_the_entries(tree: dict[bytes, set[bytes]], other: bytes) -> None:
     chunks = MemoryChunks()
     top = write(chunks, {path: [file_entry(name) for name in sorted(found)] for path, found in tree.items()})
