@@ -58,10 +58,14 @@ def subject_of(answer: windows.Answer) -> str:
 
 
 def read_subject(subject: str) -> tuple[str, dt.datetime | None, str]:
-    """Return code, instant and name of what `subject_of` wrote."""
+    """Return code, instant and name of what `subject_of` wrote; of any other text, that text as the name."""
     code, _, rest = subject.partition(" ")
     until, _, name = rest.partition(" ")
-    return code, None if until in ("", "-") else dt.datetime.fromisoformat(until), name
+    try:
+        return code, None if until in ("", "-") else dt.datetime.fromisoformat(until), name
+    except ValueError:
+        # A list of runs must not end with an error for one row that something else has written.
+        return "", None, subject
 
 
 def _shape(row: Window) -> windows.Shape:
