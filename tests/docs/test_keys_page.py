@@ -38,5 +38,5 @@ def test_every_command_of_the_page(home: Path) -> None:
     assert [opens(storage, secret) for secret in (PASSWORD, b"laptop", b"new")] == [False, False, True]
     code = typed(recovery).removeprefix("recovery code: ").strip().encode()
     assert opens(storage, code)
-    assert "ends: recovery code" in typed(rotation)
+    assert "ended: recovery code" in typed(rotation)
     assert [opens(storage, secret) for secret in (b"new", code)] == [True, False]
