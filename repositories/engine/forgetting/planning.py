@@ -7,7 +7,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from repositories.engine.check.links import withheld
 from repositories.engine.display import show_count, show_text, show_time
 from repositories.engine.errors import (
     BackupHeldError,
@@ -19,6 +18,7 @@ from repositories.engine.errors import (
 from repositories.engine.forgetting.facts import gather
 from repositories.engine.forgetting.wording import require_text
 from repositories.engine.manifest.backups import Backup, find_backup, list_backups
+from repositories.engine.manifest.withheld import withheld
 from repositories.engine.repository import Repository
 from repositories.engine.retention.deleted import Notes
 from repositories.engine.retention.policy import (
