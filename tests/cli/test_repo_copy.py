@@ -163,7 +163,7 @@ def test_what_was_said_of_a_backup_goes_along(programs: Programs, tree: Path, se
     assert programs.repo("tag", programs.repository, "latest", "--remove", "yearly").code == exits.DONE
     assert programs.repo("hold", programs.repository, "latest", "--release").code == exits.DONE
     again = copy(programs, second)
-    assert "2 ended" in again.out
+    assert "2 tags or holds ended" in again.out
     assert "later tags" not in copy(programs, second).out
     programs.password_file = tmp_path / "second password"
     (copied,) = programs.repo("list", second, "--json").json["backups"]
