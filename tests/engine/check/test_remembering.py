@@ -92,7 +92,7 @@ def test_one_that_dies_within_its_first_minute_has_remembered_half(tmp_path: Pat
     """3.1: what was read in the first 5 seconds is then in the repository, and so on after 15 and 35 seconds."""
     clock = SteadyClock()
     storage = SlowStorage(clock)
-    fill(storage, tmp_path / "tree", 20)
+    fill(storage, tmp_path / "tree", 24)
     assert len(packs(storage)) > seconds
     storage.read, storage.dies_at = 0, seconds
     with pytest.raises(DiedError):
