@@ -1,4 +1,4 @@
-"""The engine's requests, made from runs and repositories; pure but for the names of this host and process.
+"""The engine's requests, made from runs and repositories; pure but for this host's name, process and kept indexes.
 
 Owns the translation alone. The password and the medium's credentials go nowhere but into the request's line on the
 child's standard input.
@@ -15,6 +15,7 @@ from repositories.engine.process import requests
 from repositories.opening import RepositoryAccess
 from syncova_project import env
 from syncova_project.instants import nanoseconds
+from workers.kept_indexes import kept_directory
 
 # What a program needs to reach a remote medium from behind a proxy; nothing else of the worker's environment.
 _PASSED_ON: Final = ("HOME", "TZ", "TMPDIR", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
@@ -76,6 +77,7 @@ def _access(access: RepositoryAccess) -> requests.RepositoryAccess:
         location=access.location,
         password=access.password.decode("utf-8"),
         remembered=requests.RememberedState(repository_id=access.expected_id or "", state=access.remembered),
+        kept_directory=kept_directory(),
         credentials=dict(access.credentials),
     )
 
