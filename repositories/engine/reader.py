@@ -1,10 +1,11 @@
 """Reading chunks: from id to verified content.
 
-Owns the path index → pack → block → chunk and its small cache of decoded blocks. Every chunk is authenticated and
-re-hashed before anyone sees it.
+Owns the path index → pack → block → chunk and its small cache of decoded blocks; of threads that want the same block
+one decodes it. Every chunk is authenticated and re-hashed before anyone sees it.
 """
 
 import collections
+import itertools
 import threading
 from collections.abc import Callable, Iterable, Iterator
 
@@ -18,6 +19,17 @@ from repositories.engine.packs.blocks import DecodedBlock
 from repositories.engine.packs.reader import PackReader
 
 _CACHE_BYTES = 24 * MIB
+_Key = tuple[bytes, int]
+
+
+class _Decoding:
+    """A block that one thread decodes while others wait for `done`; `block` is still None then if that failed."""
+
+    __slots__ = ("block", "done")
+
+    def __init__(self) -> None:
+        self.block: DecodedBlock | None = None
+        self.done = threading.Event()
 
 
 class ChunkReader:
@@ -41,7 +53,8 @@ class ChunkReader:
         self._index = index
         self._packs = packs
         self._keyring = keyring
-        self._cache: collections.OrderedDict[tuple[bytes, int], DecodedBlock] = collections.OrderedDict()
+        self._cache: collections.OrderedDict[_Key, DecodedBlock] = collections.OrderedDict()
+        self._decoding: dict[_Key, _Decoding] = {}
         self._cache_bytes = cache_bytes
         self._cached = 0
         self._lock = threading.Lock()
@@ -66,9 +79,9 @@ class ChunkReader:
     def read(self, kind: ChunkKind, chunk_id: bytes) -> bytes:
         """Return a chunk's content, from whichever place is whole. Raises IntegrityError or ObjectMissingError."""
         failure: EngineError | None = None
-        if self._index.locate(kind, chunk_id) is None:
-            self.locate(kind, chunk_id)
-        for location in self._index.locations(kind, chunk_id):
+        best = self.locate(kind, chunk_id)
+        others = (each for each in self._index.locations(kind, chunk_id) if each != best)
+        for location in itertools.chain((best,), others) if best is not None else ():
             try:
                 return bytes(self.extract(self.read_block(location), kind, chunk_id, location))
             except (IntegrityError, ObjectMissingError) as error:
@@ -81,19 +94,39 @@ class ChunkReader:
     def read_block(self, location: Location) -> DecodedBlock:
         """Return the whole decoded block a location lies in: authenticated, its chunks not yet re-hashed."""
         key = (location.pack, location.block)
-        with self._lock:
-            block = self._cache.get(key)
-            if block is not None:
-                self._cache.move_to_end(key)
-                return block
-        block = self._packs.read_block(location.place)
-        with self._lock:
-            if key not in self._cache:
-                self._cache[key] = block
-                self._cached += len(block.content)
-            while self._cached > self._cache_bytes and len(self._cache) > 1:
-                self._cached -= len(self._cache.popitem(last=False)[1].content)
+        while True:
+            with self._lock:
+                block = self._cache.get(key)
+                if block is not None:
+                    self._cache.move_to_end(key)
+                    return block
+                decoding = self._decoding.get(key)
+                if decoding is None:
+                    own = self._decoding[key] = _Decoding()
+                    break
+            decoding.done.wait()
+            if decoding.block is not None:
+                return decoding.block
+            # What failed there may have been that thread's own; each failure ends one thread's waiting.
+        return self._decode(key, own, location)
+
+    def _decode(self, key: _Key, own: _Decoding, location: Location) -> DecodedBlock:
+        """Decode a block for all who wait for `own`, and keep it."""
+        try:
+            block = own.block = self._packs.read_block(location.place)
+        finally:
+            with self._lock:
+                del self._decoding[key]
+                if own.block is not None:
+                    self._keep(key, own.block)
+            own.done.set()
         return block
+
+    def _keep(self, key: _Key, block: DecodedBlock) -> None:
+        self._cache[key] = block
+        self._cached += len(block.content)
+        while self._cached > self._cache_bytes and len(self._cache) > 1:
+            self._cached -= len(self._cache.popitem(last=False)[1].content)
 
     @property
     def far(self) -> bool:
@@ -101,9 +134,10 @@ class ChunkReader:
         return self._packs.far
 
     def expect(self, locations: Iterable[Location]) -> None:
-        """Let the blocks of these places be fetched ahead; those at hand are not."""
+        """Let the blocks of these places be fetched ahead; those at hand or being decoded are not."""
         with self._lock:
-            wanted = [each for each in locations if (each.pack, each.block) not in self._cache]
+            at_hand = self._cache.keys() | self._decoding.keys()
+            wanted = [each for each in locations if (each.pack, each.block) not in at_hand]
         self._packs.expect(dict.fromkeys(each.place for each in wanted))
 
     def extract(self, block: DecodedBlock, kind: ChunkKind, chunk_id: bytes, location: Location) -> memoryview:

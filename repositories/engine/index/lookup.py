@@ -6,7 +6,8 @@ that the indexes of one process share; what one of them learns lies in a second 
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from repositories.engine.ids import ChunkKind
 from repositories.engine.index.places import PlaceTable
@@ -18,8 +19,7 @@ _LAYOUTS_KEPT = 128
 _Layout = tuple[int, BlockPlace, bytes, tuple[int, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class Location:
+class Location(msgspec.Struct, frozen=True, gc=False):
     """Where a chunk lies: pack, number of the block, offset and length in the decoded block."""
 
     pack: bytes
@@ -50,6 +50,7 @@ class ChunkIndex:
         self._in_own = self._own.chunks.find
         self._doubtful = bytearray()  # by ordinal; empty while there is none
         self._layouts: dict[int, _Layout] = {}
+        self._last: _Layout | None = None
         self._lock = threading.Lock()
         for pack_id in {*unusable, *damaged} if self._first_own else ():
             number = self._base.packs.find(pack_id)
@@ -113,7 +114,10 @@ class ChunkIndex:
 
     def locate(self, kind: ChunkKind, chunk_id: bytes) -> Location | None:
         """Return the best place of a chunk, or None if no index names it."""
-        return next(self.locations(kind, chunk_id), None)
+        # Nearly always the first place is present and of this kind: that is asked for without generators.
+        ordinal = self.present(chunk_id)
+        found = None if ordinal is None else self._location(kind, ordinal)
+        return found if found is not None else next(self.locations(kind, chunk_id), None)
 
     def locations(self, kind: ChunkKind, chunk_id: bytes) -> Iterator[Location]:
         """Yield all places of a chunk, those that count as present first."""
@@ -121,11 +125,21 @@ class ChunkIndex:
         if self._doubtful:
             found.sort(key=self._is_doubtful)
         for ordinal in found:
-            start, place, kinds, offsets = self._layout(ordinal)
-            position = ordinal - start
-            if kinds[position] == kind:
-                length = offsets[position + 1] - offsets[position]
-                yield Location(place.pack_id, place.number, offsets[position], length, place)
+            location = self._location(kind, ordinal)
+            if location is not None:
+                yield location
+
+    def _location(self, kind: ChunkKind, ordinal: int) -> Location | None:
+        """Return the place with this ordinal, None if a chunk of another kind lies there."""
+        layout = self._last
+        if layout is None or not 0 <= ordinal - layout[0] < len(layout[2]):
+            layout = self._last = self._layout(ordinal)
+        start, place, kinds, offsets = layout
+        position = ordinal - start
+        if kinds[position] != kind:
+            return None
+        offset = offsets[position]
+        return Location(place.pack_id, place.number, offset, offsets[position + 1] - offset, place)
 
     def _ordinals(self, chunk_id: bytes) -> Iterator[int]:
         """Yield all places of a chunk, in the order in which they were added."""

@@ -143,7 +143,9 @@ def require_same(index: ChunkIndex, plain: Plain) -> None:
             assert (ordinal, chunk(number)) in set(index.places_in(frozenset({where[ordinal]})))
             assert index.packs_where(bytearray(ordinal) + b"\1") == {where[ordinal]}
         for kind in KINDS:
-            found = [(each.pack, each.block, each.offset, each.length) for each in index.locations(kind, chunk(number))]
+            locations = list(index.locations(kind, chunk(number)))
+            assert index.locate(kind, chunk(number)) == next(iter(locations), None)
+            found = [(each.pack, each.block, each.offset, each.length) for each in locations]
             expected = plain.places(number, kind)
             assert sorted(found) == sorted(each[:4] for each in expected)
             counts = {each[:4]: each[4] for each in expected}
