@@ -120,6 +120,14 @@ def object_id_of(name: str) -> bytes | None:
     return bytes.fromhex(digits) if _WHOLE_ID.fullmatch(digits) else None
 
 
+def sizes_by_id(sizes: Mapping[str, int]) -> dict[bytes, int]:
+    """Return by id what is given by the last parts of names; those that are not of ours are left out."""
+    # One look at all of them: names hold no slash, so that none passes for two.
+    if _WHOLE_IDS.fullmatch("/".join(sizes)):
+        return dict(zip(map(bytes.fromhex, sizes), sizes.values(), strict=True))
+    return {bytes.fromhex(name): size for name, size in sizes.items() if _WHOLE_ID.fullmatch(name)}
+
+
 def is_name_of(kind: ObjectKind, name: str) -> bool:
     """Tell whether `name` can be the primary name of an object of this kind: whatever else lies beside is a stray."""
     return _NAMES[kind].fullmatch(name) is not None
@@ -138,6 +146,7 @@ def newest_generation(names: list[str]) -> int:
 
 _ID: Final = f"[0-9a-f]{{{2 * OBJECT_ID_LENGTH}}}"
 _WHOLE_ID: Final = re.compile(_ID)
+_WHOLE_IDS: Final = re.compile(f"{_ID}(?:/{_ID})*")
 _GENERATION: Final = re.compile("[0-9a-f]{8}")
 _GROUPS: Final[Mapping[ObjectKind, str]] = {
     ObjectKind.KEYRING: "[0-9a-f]{8}/",

@@ -42,6 +42,11 @@ class LiveIndex:
     segments: dict[bytes, LiveSegment]
     base: PlaceTable
 
+    def lengths(self) -> Iterator[tuple[bytes, int]]:
+        """Yield (id, length) of the packs that the segments name; one may come several times."""
+        yield from self.base.pack_lengths()
+        yield from lengths_of(self.segments, self.base)
+
     def index(self, unusable: frozenset[bytes], damaged: Mapping[bytes, frozenset[bytes]]) -> ChunkIndex:
         """Return a look-up structure of its own over these segments."""
         index = ChunkIndex(unusable, damaged, self.base)
@@ -219,14 +224,13 @@ def packs_of(live: Mapping[bytes, LiveSegment]) -> Iterator[PackRecord]:
         yield from segment.packs
 
 
-def lengths_of(live: Mapping[bytes, LiveSegment]) -> Iterator[tuple[bytes, int]]:
-    """Yield (id, length) of the packs that live segments name; one may come several times."""
-    held: dict[int, list[tuple[bytes, int]]] = {}
+def lengths_of(live: Mapping[bytes, LiveSegment], known: PlaceTable) -> Iterator[tuple[bytes, int]]:
+    """Yield (id, length) of the packs that live segments name, but for what lies in the table `known`.
+
+    One may come several times.
+    """
     for segment in live.values():
-        if isinstance(segment, HeldSegment):
-            table = segment.table
-            if id(table) not in held:
-                held[id(table)] = list(table.pack_lengths())
-            yield from map(held[id(table)].__getitem__, segment.numbers)
-        else:
+        if not isinstance(segment, HeldSegment):
             yield from ((pack.pack_id, pack.length) for pack in segment.packs)
+        elif segment.table is not known:
+            yield from map(segment.table.pack_length, segment.numbers)

@@ -4,7 +4,6 @@ Owns the open addressing. A table is bytes and numbers of 4 bytes throughout: it
 can be written to a file and read from there as it is.
 """
 
-import struct
 from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -64,10 +63,6 @@ class IdTable:
         """Yield the ids with these numbers."""
         for at in range(first * self.width, end * self.width, self.width):
             yield bytes(self.ids[at : at + self.width])
-
-    def unpacked(self) -> Iterator[tuple[bytes]]:
-        """Yield all ids, each in a tuple of its own."""
-        return struct.iter_unpack(f"{self.width}s", bytes(self.ids))
 
     def extend(self, ids: bytes | memoryview) -> None:
         """Add ids that follow each other in `ids`."""

@@ -58,6 +58,11 @@ class ChunkIndex:
                 first, end = self._base.span(number)
                 self._doubt(pack_id, first, b"".join(self._base.chunks.between(first, end)))
 
+    @property
+    def base(self) -> PlaceTable:
+        """Return the shared table; `packs` gives all that it holds."""
+        return self._base
+
     def packs(self) -> "KnownPacks":
         """Return all known packs by id; their records are made when they are asked for."""
         return KnownPacks(self._base, self._own)

@@ -22,6 +22,7 @@ PACK_ID_LENGTH: Final = 16
 _PACK: Final = struct.Struct("<32s72sIII")  # content hash, header, length, class, first block
 _LENGTH_ALONE: Final = struct.Struct("<104xI8x")
 _CLASSES: Final = 2**32
+_AT_ONCE: Final = 4096
 
 
 @dataclass(slots=True)
@@ -65,9 +66,18 @@ class PlaceTable:
 
     def pack_lengths(self) -> Iterator[tuple[bytes, int]]:
         """Yield (id, length) of all packs."""
-        # Of a copy: what is added meanwhile could not get room in what is being looked through.
-        lengths = _LENGTH_ALONE.iter_unpack(bytes(self.rows))
-        return ((pack_id, length) for (pack_id,), (length,) in zip(self.packs.unpacked(), lengths, strict=False))
+        # Portions are copies: what is added meanwhile could not get room in what is being looked through.
+        ids = struct.Struct(f"{PACK_ID_LENGTH}s")
+        for first in range(0, len(self.packs), _AT_ONCE):
+            end = first + _AT_ONCE
+            found = ids.iter_unpack(self.packs.ids[first * ids.size : end * ids.size])
+            lengths = _LENGTH_ALONE.iter_unpack(self.rows[first * _PACK.size : end * _PACK.size])
+            for (pack_id,), (length,) in zip(found, lengths, strict=False):
+                yield pack_id, length
+
+    def pack_length(self, number: int) -> tuple[bytes, int]:
+        """Return (id, length) of one pack."""
+        return self.packs.at(number), self._row(number)[2]
 
     def span(self, number: int) -> tuple[int, int]:
         """Return the first place of a pack, and the end of its places."""

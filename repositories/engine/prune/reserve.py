@@ -6,7 +6,7 @@ the reserve a full medium could never be cleaned.
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from repositories.engine.errors import ObjectMissingError, RepositoryError, StorageFullError
 from repositories.engine.format.kinds import RESERVE_NAME
@@ -58,6 +58,10 @@ class ReservedStorage(Storage):
     def list(self, prefix: str) -> Iterator[StoredObject]:
         """List."""
         return self.inner.list(prefix)
+
+    def sizes(self, prefix: str) -> Iterator[Mapping[str, int]]:
+        """List sizes."""
+        return self.inner.sizes(prefix)
 
     def delete(self, name: str) -> None:
         """Remove an object."""

@@ -5,17 +5,15 @@ Owns one listing of the packs and the comparison; what follows from it is the se
 
 from collections.abc import Iterable
 
-from repositories.engine.format.kinds import DIRECTORIES, ObjectKind, object_id_of
+from repositories.engine.format.kinds import DIRECTORIES, ObjectKind, sizes_by_id
 from repositories.engine.storage.base import Storage
 
 
 def pack_sizes(storage: Storage) -> dict[bytes, int]:
     """Return the size of every pack on the medium by id: names and sizes of one listing, nothing is read."""
     sizes: dict[bytes, int] = {}
-    for stored in storage.list(DIRECTORIES[ObjectKind.PACK] + "/"):
-        pack_id = object_id_of(stored.name)
-        if pack_id is not None:
-            sizes[pack_id] = stored.size
+    for portion in storage.sizes(DIRECTORIES[ObjectKind.PACK] + "/"):
+        sizes.update(sizes_by_id(portion))
     return sizes
 
 

@@ -61,7 +61,7 @@ class WriteSession:
             self.fence = self._marks.highest
             self._lease.hold_fence(self.fence, tell=self._marks.waiting)
             self._live = (known := catalogue.live_index(accepted_by_newest_sweep(store))).segments
-            self.absent_packs = absent_packs(store.storage, lengths_of(self._live))
+            self.absent_packs = absent_packs(store.storage, known.lengths())
             self._index = known.index(self._marks.packs | self.absent_packs, read_damage(store))
             self._recovery = IndexRecovery(store, PackReader(store), self._index, self._may_adopt)
         except BaseException:
@@ -256,7 +256,7 @@ class WriteSession:
         if self._marks.highest <= self.fence:
             return
         self._live = self._catalogue.live(accepted_by_newest_sweep(self._store))
-        named = self._index.packs().lengths(), lengths_of(self._live)
+        named = self._index.packs().lengths(), lengths_of(self._live, self._index.base)
         taken = self._marks.packs | absent_packs(self._store.storage, *named)
         lost = sum(pack.pack_id in taken for pack in self._own_packs)
         lost += self._references.find_again(taken, packs_of(self._live))

@@ -6,7 +6,7 @@ hold. Errors are of the RepositoryError family only: a medium's fault is never m
 
 import abc
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from repositories.engine.errors import ConfigurationError
@@ -84,6 +84,14 @@ class Storage(abc.ABC):
     @abc.abstractmethod
     def list(self, prefix: str) -> Iterator[StoredObject]:
         """Yield all objects below a prefix that is empty or ends with a slash, in no order."""
+
+    def sizes(self, prefix: str) -> Iterator[Mapping[str, int]]:
+        """Yield what `list` does, in portions: sizes by the last parts of names, without a value for each object.
+
+        Each portion is of one directory. For the million packs that each writing session looks for.
+        """
+        for each in self.list(prefix):
+            yield {each.name.rpartition("/")[2]: each.size}
 
     def list_all(self, prefixes: Sequence[str]) -> Iterator[StoredObject]:
         """Yield all objects below several prefixes, as `list` does; far away they are listed at once."""

@@ -10,7 +10,8 @@ import os
 import secrets
 import stat
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
 
 from repositories.engine.display import show_path
 from repositories.engine.errors import (
@@ -23,13 +24,15 @@ from repositories.engine.format.kinds import DIRECTORIES
 from repositories.engine.storage.base import Storage, StoredObject, validate_name, validate_prefix
 from repositories.engine.storage.medium import medium_errors, no_file
 from repositories.engine.storage.networks import listing_delay_of
+from repositories.engine.storage.scanning import SCRATCH, scan, scan_sizes
 from repositories.engine.storage.scratch import ScratchDirectory
 
-_SCRATCH = "tmp"
 _ASIDE = "aside/"
-_LEFT_BY_CREATION = frozenset({_SCRATCH, "slots", "keyrings", "copies", "lost+found"})
+_LEFT_BY_CREATION = frozenset({SCRATCH, "slots", "keyrings", "copies", "lost+found"})
 _NO_DIRECTORY_SYNC = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF})
 _COPY_LENGTH = 1024 * 1024
+_T = TypeVar("_T")
+_Scan = Callable[[str, str], tuple[_T, list[str]]]
 
 
 class LocalStorage(Storage):
@@ -38,7 +41,7 @@ class LocalStorage(Storage):
     def __init__(self, path: str) -> None:
         self.path = os.path.abspath(path)
         self._known_directories: set[str] = set()
-        self._scratch = ScratchDirectory(self._full(_SCRATCH))
+        self._scratch = ScratchDirectory(self._full(SCRATCH))
         self._lock = threading.Lock()
 
     @property
@@ -106,14 +109,25 @@ class LocalStorage(Storage):
 
     def list(self, prefix: str) -> Iterator[StoredObject]:
         """Yield the regular files below `prefix`, without those that are still being written."""
+        for found in self._each_below(prefix, scan):
+            yield from found
+
+    def sizes(self, prefix: str) -> Iterator[Mapping[str, int]]:
+        """Yield what `list` does, one directory at a time."""
+        for found in self._each_below(prefix, scan_sizes):
+            if found:
+                yield found
+
+    def _each_below(self, prefix: str, look: _Scan[_T]) -> Iterator[_T]:
+        """Yield what `look` finds in each directory below `prefix`."""
         validate_prefix(prefix)
         pending = [prefix]
         while pending:
             directory = pending.pop()
             with self._errors(directory):
-                found, deeper = _scan(self.path, directory)
+                found, deeper = look(self.path, directory)
             pending.extend(deeper)
-            yield from found
+            yield found
 
     def delete(self, name: str) -> None:
         """Remove an object; what it leaves empty of the directories of a repair goes, too."""
@@ -147,7 +161,7 @@ class LocalStorage(Storage):
 
     def scratch_directory(self) -> str | None:
         """Return the directory whose files put_file moves instead of copying."""
-        with self._errors(_SCRATCH, writing=True):
+        with self._errors(SCRATCH, writing=True):
             return self._require_scratch()
 
     def _open(self, name: str) -> int:
@@ -211,7 +225,7 @@ class LocalStorage(Storage):
         return path
 
     def _require_scratch(self) -> str:
-        self._require_directory(_SCRATCH)
+        self._require_directory(SCRATCH)
         with self._lock:
             return self._scratch.require()
 
@@ -234,28 +248,6 @@ class LocalStorage(Storage):
             _sync_directory(os.path.dirname(self._full(directory)))
         with self._lock:
             self._known_directories.add(directory)
-
-
-def _scan(root: str, directory: str) -> tuple[list[StoredObject], list[str]]:
-    """Return the files and the directories in one directory; an absent one is empty."""
-    found: list[StoredObject] = []
-    deeper: list[str] = []
-    try:
-        entries = os.scandir(os.path.join(root, directory))
-    except FileNotFoundError:
-        return found, deeper
-    with entries:
-        for entry in entries:
-            name = directory + entry.name
-            if entry.is_dir(follow_symlinks=False):
-                if name != _SCRATCH:
-                    deeper.append(name + "/")
-            elif entry.is_file(follow_symlinks=False):
-                try:
-                    found.append(StoredObject(name, entry.stat(follow_symlinks=False).st_size))
-                except FileNotFoundError:  # a context manager would cost as much as the call, a million times
-                    continue
-    return found, deeper
 
 
 def _write_all(descriptor: int, data: memoryview) -> None:

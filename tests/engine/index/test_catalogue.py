@@ -11,6 +11,7 @@ from repositories.engine.ids import ChunkKind
 from repositories.engine.index import catalogue
 from repositories.engine.index.catalogue import Catalogue, lengths_of
 from repositories.engine.index.kept_index import index_file, load_index, save_index
+from repositories.engine.index.places import PlaceTable
 from repositories.engine.index.segments import HeldSegment, SegmentHead, SegmentRecord
 from repositories.engine.packs.directory import PackRecord
 from repositories.engine.repository import Repository, open_repository
@@ -130,7 +131,25 @@ def test_what_is_gone_from_the_medium_is_in_no_index(storage: Counting, tmp_path
     after = opened(storage, tmp_path)
     assert known(after) == {2, 3}
     assert set(after.reader().index.packs()) == {bytes([2]) * 16, bytes([3]) * 16}
-    assert dict(lengths_of(after.catalogue.live(lambda *_: True))).keys() == {bytes([2]) * 16, bytes([3]) * 16}
+    live = after.catalogue.live(lambda *_: True)
+    assert dict(lengths_of(live, PlaceTable())).keys() == {bytes([2]) * 16, bytes([3]) * 16}
+
+
+@pytest.mark.parametrize("few", [0, 10_000])
+def test_the_lengths_of_all_packs_are_told_whichever_table_they_lie_in(
+    storage: Counting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few: int
+) -> None:
+    """What a writer looks for on the medium: a pack that is left out here would never be missed."""
+    put(open_repository(storage, PASSWORD), pack(1, [1]), pack(2, [2, 3]))
+    before = opened(storage, tmp_path).catalogue.live_index(lambda *_: True)
+    monkeypatch.setattr(catalogue, "FEW_BYTES", few)
+    put(open_repository(storage, PASSWORD), pack(3, [4]))
+    live = opened(storage, tmp_path).catalogue.live_index(lambda *_: True)
+    expected = {each.pack_id: each.length for each in (pack(1, [1]), pack(2, [2, 3]), pack(3, [4]))}
+    assert dict(live.lengths()) == expected
+    beside = expected.keys() - dict(live.base.pack_lengths()).keys()
+    assert dict(lengths_of(live.segments, live.base)).keys() == beside == (set() if few == 0 else {bytes([3]) * 16})
+    assert dict(lengths_of(live.segments, before.base)) == expected
 
 
 def test_segments_that_were_merged_leave_the_table_as_it_is(storage: Counting, tmp_path: Path) -> None:

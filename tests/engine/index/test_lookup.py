@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass, field
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from repositories.engine.ids import ChunkKind
+from repositories.engine.index import places
 from repositories.engine.index.id_table import IdTable
 from repositories.engine.index.lookup import ChunkIndex
 from repositories.engine.index.places import PlaceTable
@@ -125,6 +127,21 @@ def test_all_answers_are_those_of_a_plain_list(
     plain.add(second)
     index.add(second)
     require_same(index, plain)
+
+
+def test_lengths_of_many_packs_come_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is added meanwhile must find room in the table, and may or may not be told."""
+    monkeypatch.setattr(places, "_AT_ONCE", 3)
+    table = PlaceTable()
+    for number in range(7):
+        table.add(pack(number, [[(number, 0, 1)]], 0))
+    told = table.pack_lengths()
+    first = [next(told) for _ in range(4)]
+    table.add(pack(8, [[(8, 0, 1)]], 0))
+    found = dict([*first, *told])
+    found.pop(pack_id(8), None)
+    assert found == {pack_id(number): 5000 + number for number in range(7)}
+    assert table.pack_length(7) == (pack_id(8), 5008)
 
 
 def require_same(index: ChunkIndex, plain: Plain) -> None:

@@ -2,7 +2,7 @@
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from repositories.engine.storage.base import StoredObject
@@ -35,6 +35,10 @@ class KillingStorage(LocalStorage):
     def list(self, prefix: str) -> Iterator[StoredObject]:
         self._count()
         return super().list(prefix)
+
+    def sizes(self, prefix: str) -> Iterator[Mapping[str, int]]:
+        self._count()
+        return super().sizes(prefix)
 
     def _count(self) -> None:
         self.left -= 1

@@ -130,6 +130,26 @@ def test_list_shows_what_was_put_below_a_prefix(storage: Storage) -> None:
         list(storage.list("pac"))
 
 
+def test_sizes_are_those_of_the_list(storage: Storage) -> None:
+    for name in ("index/a", "packs/ab/x", "packs/ab/y", "packs/cd/z"):
+        storage.put(name, b"z" * len(name))
+    assert merged(storage, "packs/") == {"x": 10, "y": 10, "z": 10}
+    assert merged(storage, "index/") == {"a": 7}
+    assert merged(storage, "marks/") == {}
+    with pytest.raises(ConfigurationError):
+        list(storage.sizes("pac"))
+
+
+def merged(storage: Storage, prefix: str) -> dict[str, int]:
+    """Return all portions in one; none may come twice."""
+    found: dict[str, int] = {}
+    for portion in storage.sizes(prefix):
+        assert portion
+        assert not found.keys() & portion.keys()
+        found.update(portion)
+    return found
+
+
 def test_delete_and_missing_objects(storage: Storage) -> None:
     storage.put("marks/a", b"1")
     storage.delete("marks/a")
