@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 
 NAME = "cache"
 HELP = (
-    "Show what this machine keeps of repositories: which state it saw last, so that an older one is noticed, and of "
-    "large ones the index, so that it need not be read each time; no contents, no names and no keys. --clear forgets "
-    "it, of all repositories or of those named by their ids; nothing in a repository is touched."
+    "Show what this machine keeps of repositories: which state it saw last, so that an older one is noticed (source, "
+    "time and short id of the newest backups too), and of large ones the index, so that it need not be read each time; "
+    "no contents, no names of files and no keys. --clear forgets it, of all repositories or of those named by their "
+    "ids; nothing in a repository is touched."
 )
 EXAMPLES = ("cache", "cache --json", "cache --clear 9f3a11d27b6c4e0f8a5521c07d9e4b13 --yes")
 _COLUMNS = ("REPOSITORY", "SEEN", "KEYS", "PRUNE", "BACKUPS", "INDEX", "SIZE")

@@ -73,7 +73,7 @@ def run(options: Options) -> int:
     terminal = terminal_of(options)
     location, ids = split_ids(options.words, options)
     request = _request(options, ids)
-    repository = open_here(location, options, terminal)
+    repository = open_here(location, options, terminal, writes=not options.dry_run)
     planned = plan(repository, request)
     _print_plan(terminal, planned)
     result = None

@@ -53,7 +53,7 @@ def run(options: Options) -> int:
     if options.release and (options.reason or options.until is not None):
         raise CommandError("--release takes neither --reason nor --until", hint="release first, then hold anew")
     until_ns = None if options.until is None else parse_moment(options.until)
-    repository = open_here(location, options, terminal)
+    repository = open_here(location, options, terminal, writes=True)
     backup = find_backup(repository, selector, options.source)
     held, released = Held(certain=True, brought_back=False), 0
     if options.release:

@@ -41,7 +41,7 @@ class NewPasswordOptions(LocationOptions):
 
 def look_at_keys(location: str, options: LocationOptions, terminal: Terminal) -> "Keychain":
     """Open the repository to see its keys; an earlier state than was seen is warned of."""
-    return _open(location, options, terminal, warns=True)[0]
+    return _open(location, options, terminal, writes=False)[0]
 
 
 @contextlib.contextmanager
@@ -50,8 +50,7 @@ def changing_keys(location: str, options: LocationOptions, terminal: Terminal) -
 
     Raises RepositoryRolledBackError where this machine has seen a newer state.
     """
-    # What would be warned of is what it is refused for.
-    keys, repository, states = _open(location, options, terminal, warns=False)
+    keys, repository, states = _open(location, options, terminal, writes=True)
     repository.require_writable()
     yield keys
     if states is not None:
@@ -72,7 +71,7 @@ def remember_rotation(location: str, secret: str) -> None:
 
 
 def _open(
-    location: str, options: LocationOptions, terminal: Terminal, *, warns: bool
+    location: str, options: LocationOptions, terminal: Terminal, *, writes: bool
 ) -> "tuple[Keychain, Repository, SeenStates | ToldState | None]":
     # Heavy; a wrong option should not wait for it.
     from repositories.engine.keychain import open_keychain
@@ -83,9 +82,8 @@ def _open(
     keys = open_keychain(storage_of(wanted), wanted.password.encode())
     warn_if_public(wanted.password, terminal)
     repository = Repository(keys.store, keys.opened.config, keys.clock)
-    if warns:
-        repository.warn = terminal.warning
-    return replace(keys, tell=terminal.note), repository, watch_states(wanted, repository)
+    repository.warn = terminal.engine_warning
+    return replace(keys, tell=terminal.note), repository, watch_states(wanted, repository, writes=writes)
 
 
 def read_added(options: NewPasswordOptions, terminal: Terminal) -> bytes:

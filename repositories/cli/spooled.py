@@ -23,7 +23,10 @@ def print_spooled(
     items: Iterable[Mapping[str, Any]],
     tail: Callable[[], Mapping[str, Any]] = dict,
 ) -> None:
-    """Print the fields of `head`, then the list `name` of `items`, then the fields of `tail`, asked for at the end."""
+    """Print the fields of `head`, then the list `name` of `items`, then the fields of `tail`, asked for at the end.
+
+    What the engine has warned of until then comes last, as in `Terminal.document`.
+    """
     encode = msgspec.json.encode
     with tempfile.SpooledTemporaryFile(_HELD_IN_MEMORY) as spool:
         spool.write(b"{" + b"".join(encode(key) + b":" + encode(value) + b"," for key, value in head.items()))
@@ -32,9 +35,8 @@ def print_spooled(
         for item in items:
             spool.write(comma + encode(item))
             comma = b",\n"
-        spool.write(
-            b"]" + b"".join(b"," + encode(key) + b":" + encode(value) for key, value in tail().items()) + b"}\n"
-        )
+        last = {**tail(), **terminal.warned_of}
+        spool.write(b"]" + b"".join(b"," + encode(key) + b":" + encode(value) for key, value in last.items()) + b"}\n")
         spool.seek(0)
         while block := spool.read(_PIECE):
             terminal.raw(block)

@@ -53,7 +53,7 @@ def run(options: Options) -> int:
     change = LabelChange(options.add, options.remove, options.note)
     if change == LabelChange():
         raise CommandError("no change is given", hint="give --add, --remove or --note; show tells what is said now")
-    repository = open_here(location, options, terminal)
+    repository = open_here(location, options, terminal, writes=True)
     backups = [find_backup(repository, each, options.source) for each in ids]
     before = said_now(repository)
     for backup in backups:

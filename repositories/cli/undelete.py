@@ -46,7 +46,7 @@ def run(options: Options) -> int:
 
     terminal = terminal_of(options)
     location, ids = split_ids(options.words, options)
-    repository = open_here(location, options, terminal)
+    repository = open_here(location, options, terminal, writes=True)
     result = undelete(repository, ids, everything=options.everything, source=options.source, reason=options.reason)
     _print(terminal, result)
     terminal.document(

@@ -96,7 +96,7 @@ def _take(event: Event, process: EngineProcess, request: Request, terminal: Term
             # No control plane stands behind a command, so no one can have taken its lease.
             process.confirm(event.id, ok=True)
         case Log(level="warning" | "error"):
-            terminal.warning(event.message)
+            terminal.engine_warning(event.message)
         case Log():
             terminal.note(event.message)
         case Failed():

@@ -23,9 +23,10 @@ In a clone, `./syncova repo …` is `syncova-repo …` and `./syncova agent …`
 Passwords are never arguments: give `--password-file`, `--password-command`, `SYNCOVA_REPOSITORY_PASSWORD` or
 `SYNCOVA_REPOSITORY_PASSWORD_FILE`, or type them on a terminal; a recovery code serves as well. Off a terminal nothing
 is asked. `NO_COLOR` is obeyed. With `--json` stdout is exactly one object, also on failure:
-`{"error": {"code", "message", "hint"}}`; fields are only ever added. Names are shown with control, direction and
-invalid bytes escaped (`\\x1b`, `\\u202e`, `\\xff`; a backslash is `\\\\`); where that is not the exact name, JSON
-carries it as `path_base64` too.
+`{"error": {"code", "message", "hint"}}`; fields are only ever added. What the engine warned of while
+a command went on (that the repository shows an earlier state, say) is in `warned`, a list that is there if it holds
+anything. Names are shown with control, direction and invalid bytes escaped (`\\x1b`, `\\u202e`, `\\xff`; a backslash is
+`\\\\`); where that is not the exact name, JSON carries it as `path_base64` too.
 """
 _CODES = (
     (exits.DONE, "done; warnings are shown"),

@@ -92,16 +92,22 @@ def index_directory() -> Path | None:
     return None if seen is None else seen / "indexes"
 
 
-def open_here(location: str, options: RepositoryOptions, terminal: Terminal) -> "Repository":
-    """Open the repository in this process, for commands that only look."""
+def open_here(location: str, options: RepositoryOptions, terminal: Terminal, *, writes: bool = False) -> "Repository":
+    """Open the repository in this process, for commands that look, or say something of backups (`writes`).
+
+    Who looks is warned of an earlier state. Who writes is refused for it: raises RepositoryRolledBackError, and
+    UnsupportedFormatError where this program must not write.
+    """
     # Heavy; a wrong option should not wait for it.
     from repositories.engine.process.opening import open_for, watch_states
 
     wanted = access(location, options, terminal)
     repository = open_for(wanted)
     warn_if_public(wanted.password, terminal)
-    repository.warn = terminal.warning
-    watch_states(wanted, repository)
+    repository.warn = terminal.engine_warning
+    watch_states(wanted, repository, writes=writes)
+    if writes:
+        repository.require_writable()
     return repository
 
 

@@ -30,6 +30,7 @@ class Terminal:
         self.quiet = quiet
         self.verbose = verbose
         self.color = color
+        self._warned: list[str] = []
         # A terminal that cannot show a character gets its escape, never a traceback.
         for stream in (sys.stdout, sys.stderr):
             _soften(stream)
@@ -66,9 +67,9 @@ class Terminal:
             self.line("  ".join(f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True)).rstrip())
 
     def document(self, value: Mapping[str, Any]) -> None:
-        """Print the one object of --json (nothing without it)."""
+        """Print the one object of --json (nothing without it), with what the engine has warned of."""
         if self.json:
-            _write_bytes(msgspec.json.encode(value) + b"\n")
+            _write_bytes(msgspec.json.encode({**value, **self.warned_of}) + b"\n")
 
     def raw(self, data: bytes) -> None:
         """Print a part of the one object that is too large to be held at once."""
@@ -87,6 +88,16 @@ class Terminal:
     def warning(self, text: str) -> None:
         """Tell a warning, on stderr, also with -q."""
         self._tell(f"{self._paint(_YELLOW, 'warning:')} {text}")
+
+    def engine_warning(self, text: str) -> None:
+        """Tell what the engine warns of though the command goes on; --json shows it as well."""
+        self._warned.append(text)
+        self.warning(text)
+
+    @property
+    def warned_of(self) -> dict[str, list[str]]:
+        """The one object's field for such warnings, in the order in which they came; empty where there were none."""
+        return {"warned": list(self._warned)} if self._warned else {}
 
     def failure(self, failure: Failure, **fields: Any) -> None:
         """Tell why the command failed: one line and a hint on stderr, with --json also the one object on stdout.

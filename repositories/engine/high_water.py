@@ -4,10 +4,23 @@ Owns the value, and how a look is added to what is kept. Pure: the judgement is 
 that only one at a time changes it there, is the keeper's.
 """
 
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 MANIFESTS_KEPT = 256
 SLOTS_KEPT = 256
+BACKUPS_KEPT = 16
+
+
+@dataclass(frozen=True, slots=True)
+class SeenBackup:
+    """By what people know a backup: `manifest_id` (hex), `short_id`, `source` as shown, time of receipt (ns)."""
+
+    manifest_id: str
+    short_id: str
+    source: str
+    received_ns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +32,8 @@ class HighWater:
     each stays there, or a tombstone names it. `slots` (hex) are the key slots of this generation, `ended_slots` the
     last 256 of it that were seen and are gone: such an id never comes again. `given_up` is the highest number of a
     prune that was seen before somebody confirmed a state that shows a lower one: it is not to be used again.
+    `backups` says of the newest 16 of each source among `manifests` what people know them by; of those that were kept
+    by an earlier version nothing may be known but the id.
     """
 
     generation: int = 0
@@ -28,6 +43,7 @@ class HighWater:
     slots: tuple[str, ...] = ()
     ended_slots: tuple[str, ...] = ()
     given_up: int = 0
+    backups: tuple[SeenBackup, ...] = ()
 
     @property
     def highest_number(self) -> int:
@@ -47,7 +63,23 @@ def merge(before: HighWater, now: HighWater, kept: HighWater | None = None) -> H
     may have looked meanwhile, and what that saw must neither be lost nor be taken for missing.
     """
     kept = before if kept is None else kept
-    return replace(_merged(before, now, kept), given_up=max(kept.given_up, now.given_up))
+    merged = _merged(before, now, kept)
+    known = newest_known((*kept.backups, *now.backups), merged.manifests)
+    return replace(merged, given_up=max(kept.given_up, now.given_up), backups=known)
+
+
+def newest_known(backups: Iterable[SeenBackup], manifests: Iterable[str]) -> tuple[SeenBackup, ...]:
+    """Return the newest of each source among those that are `manifests` (hex), the oldest first, each once."""
+    counted = frozenset(manifests)
+    by_source: dict[str, list[SeenBackup]] = defaultdict(list)
+    for each in {each.manifest_id: each for each in backups if each.manifest_id in counted}.values():
+        by_source[each.source].append(each)
+    newest = [each for found in by_source.values() for each in sorted(found, key=_age)[-BACKUPS_KEPT:]]
+    return tuple(sorted(newest, key=_age))
+
+
+def _age(backup: SeenBackup) -> tuple[int, str]:
+    return backup.received_ns, backup.manifest_id
 
 
 def _merged(before: HighWater, now: HighWater, kept: HighWater) -> HighWater:

@@ -7,16 +7,22 @@ What is kept has to be read before the look: whatever it names was on the medium
 
 import contextlib
 
+from repositories.engine.display import show_count, show_text, show_time
 from repositories.engine.errors import IntegrityError, UnsupportedFormatError
 from repositories.engine.format.collection import MarkRecord, SweepRecord
 from repositories.engine.format.kinds import ObjectKind, generation_group
 from repositories.engine.format.notes import TombstoneRecord
-from repositories.engine.high_water import MANIFESTS_KEPT, HighWater
+from repositories.engine.high_water import MANIFESTS_KEPT, HighWater, SeenBackup, newest_known
+from repositories.engine.ids import short_id
+from repositories.engine.manifest.root import decode_root
 from repositories.engine.objects.decided import newest_keyring
 from repositories.engine.objects.retired import retired_records
 from repositories.engine.objects.store import ObjectStore
-from repositories.engine.repository import Repository
+from repositories.engine.repository import Repository, StoredManifest
 from repositories.engine.sessions.views import read_mark_records, read_newest_sweep
+
+_NAMED = 3
+_LONGEST_SOURCE = 200
 
 
 def read_high_water(repository: Repository, remembered: HighWater) -> HighWater:
@@ -31,8 +37,9 @@ def read_high_water(repository: Repository, remembered: HighWater) -> HighWater:
     marked = _newest_mark(store)
     sweep = read_newest_sweep(store).number
     fence = remembered.fence if marked is None else max(marked, sweep)
-    newest = [stored.object_id for stored in repository.backups(deleted=True)[-MANIFESTS_KEPT:]]
-    return HighWater(generation, sweep, tuple(newest), fence, slots)
+    newest = repository.backups(deleted=True)[-MANIFESTS_KEPT:]
+    manifests = tuple(stored.object_id for stored in newest)
+    return HighWater(generation, sweep, manifests, fence, slots, backups=_known(newest, remembered, manifests))
 
 
 def is_overtaken(repository: Repository) -> bool:
@@ -54,10 +61,45 @@ def judge(repository: Repository, remembered: HighWater, now: HighWater) -> str:
     if now.generation == remembered.generation and back:
         return f"key {back[0][:8]} is there again, which was removed: what it sealed opens the repository"
     gone = _gone(repository, remembered.manifests)
-    if gone:
-        first = f"manifest {gone[0]} first (syncova-repo show tells of it by this id, in a copy of the repository)"
-        return f"{len(gone)} of the backups that were seen here are neither there nor deleted, {first}"
-    return ""
+    return _told(gone, remembered.backups) if gone else ""
+
+
+def _known(newest: list[StoredManifest], remembered: HighWater, manifests: tuple[str, ...]) -> tuple[SeenBackup, ...]:
+    """Return what people know the newest backups by; one that was seen before is not looked into again."""
+    known = list(remembered.backups)
+    # An earlier version has remembered ids alone.
+    seen = frozenset(remembered.manifests if known else ())
+    for stored in newest:
+        if stored.object_id not in seen:
+            # One bad root must not keep anybody from all others: it is known by its id alone.
+            with contextlib.suppress(IntegrityError):
+                known.append(_seen_backup(stored))
+    return newest_known(known, manifests)
+
+
+def _seen_backup(stored: StoredManifest) -> SeenBackup:
+    root = decode_root(stored.root)
+    # A writer that is not ours may have chosen any name; it is kept as people are shown it.
+    source = show_text(root.source.name)[:_LONGEST_SOURCE]
+    return SeenBackup(stored.object_id, short_id(root.backup_id), source, stored.received_ns)
+
+
+def _told(gone: list[str], backups: tuple[SeenBackup, ...]) -> str:
+    """Name the newest of the backups that are gone, as people know them where that was remembered."""
+    names = {each.manifest_id: _name(each) for each in backups}
+    # Remembered ones are the newest of their sources; the others follow, the latest seen first.
+    newest = [each.manifest_id for each in reversed(backups) if each.manifest_id in gone]
+    others = [each for each in reversed(gone) if each not in names]
+    listed = "; ".join(names.get(each, f"manifest {each}") for each in (newest + others)[:_NAMED])
+    more = f"; and {len(gone) - _NAMED:,} more" if len(gone) > _NAMED else ""
+    was, are = ("was", "is") if len(gone) == 1 else ("were", "are")
+    told = f"{show_count(len(gone), 'backup')} that {was} seen here {are} neither there nor deleted: {listed}{more}"
+    return f"{told} (in a copy of the repository, syncova-repo show tells of one by its manifest's id)"
+
+
+def _name(backup: SeenBackup) -> str:
+    when = show_time(backup.received_ns)
+    return f"{backup.short_id} of {backup.source} of {when}, manifest {backup.manifest_id}"
 
 
 def _newest_mark(store: ObjectStore) -> int | None:

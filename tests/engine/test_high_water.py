@@ -1,6 +1,16 @@
 """What is kept of looks at a repository: bounded, never lower, and whole when several look at once (3.14)."""
 
-from repositories.engine.high_water import MANIFESTS_KEPT, SLOTS_KEPT, HighWater, confirmed, merge
+import msgspec
+
+from repositories.engine.high_water import (
+    BACKUPS_KEPT,
+    MANIFESTS_KEPT,
+    SLOTS_KEPT,
+    HighWater,
+    SeenBackup,
+    confirmed,
+    merge,
+)
 
 
 def test_numbers_only_rise_within_a_generation() -> None:
@@ -50,3 +60,36 @@ def test_a_number_that_was_given_up_stays_known() -> None:
     assert merge(kept, HighWater(1, 4, fence=4)) == HighWater(1, 4, fence=4, given_up=5)
     assert merge(kept, HighWater(2, 4, fence=4)) == HighWater(2, 4, fence=4, given_up=5)
     assert confirmed(HighWater(1, 3, fence=3), HighWater(1, 3, fence=4)).given_up == 0
+
+
+def seen(number: int, source: str = "home") -> SeenBackup:
+    return SeenBackup(f"{number:032x}", f"{number:08x}", source, number)
+
+
+def looked(*backups: SeenBackup) -> HighWater:
+    return HighWater(1, manifests=tuple(each.manifest_id for each in backups), backups=backups)
+
+
+def test_of_each_source_the_newest_backups_are_known() -> None:
+    """A source that is backed up every minute does not push out one that is backed up every month."""
+    monthly = seen(1, "archive")
+    minutes = [seen(10 + number) for number in range(BACKUPS_KEPT + 3)]
+    state = merge(HighWater(), looked(monthly, *minutes))
+    assert state.backups == (monthly, *minutes[3:])
+    assert len(state.manifests) == BACKUPS_KEPT + 4
+
+
+def test_what_is_known_of_backups_goes_with_their_manifests() -> None:
+    """Those that others have seen meanwhile stay; what is deleted and gone is forgotten."""
+    before, kept = looked(seen(1), seen(2)), looked(seen(1), seen(2), seen(4))
+    assert merge(before, looked(seen(2), seen(3)), kept).backups == (seen(2), seen(3), seen(4))
+    assert merge(before, HighWater(2, manifests=(seen(2).manifest_id,))).backups == (seen(2),)
+    assert confirmed(kept, looked(seen(1))).backups == (seen(1),)
+
+
+def test_it_goes_through_json_and_older_memories_are_read() -> None:
+    state = looked(seen(1), seen(2, "archive"))
+    assert msgspec.json.decode(msgspec.json.encode(state), type=HighWater) == state
+    assert msgspec.convert(msgspec.to_builtins(state), HighWater) == state
+    older = b'{"generation":1,"sweep":0,"manifests":["a"],"fence":2,"slots":[],"ended_slots":[],"given_up":0}'
+    assert msgspec.json.decode(older, type=HighWater) == HighWater(1, 0, ("a",), 2)

@@ -29,7 +29,7 @@ def copy_repository(request: Request, channel: Channel) -> dict[str, Any]:
         raise ConfigurationError("a copy needs a repository to copy to", hint="this is a defect of the caller")
     bucket = bucket_of(request, channel)
     origin = introduce(request, channel)
-    target = _open_target(order.to, channel)
+    target = _open_target(order.to, channel, writes=not request.dry_run)
 
     def report(progress: Progress) -> None:
         channel.send(progress_event(progress, None))
@@ -51,13 +51,15 @@ def copy_repository(request: Request, channel: Channel) -> dict[str, Any]:
     return copy_fields(done, target)
 
 
-def _open_target(access: RepositoryAccess, channel: Channel) -> Repository:
+def _open_target(access: RepositoryAccess, channel: Channel, *, writes: bool) -> Repository:
     try:
         target = open_for(access)
+        target.warn = lambda told: channel.send(Log(level="warning", message=f"the repository to copy to: {told}"))
+        watch_states(access, target, writes=writes)
+        if writes:
+            target.require_writable()
     except EngineError as error:
         raise _of_target(error) from error
-    target.warn = lambda message: channel.send(Log(level="warning", message=f"the repository to copy to: {message}"))
-    watch_states(access, target)
     if access.expected_id is not None and access.expected_id != target.id:
         message = f"the repository to copy to is {target.id}, not {show_text(access.expected_id)}: was it swapped?"
         channel.send(Log(level="warning", message=message))

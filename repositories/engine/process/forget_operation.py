@@ -20,6 +20,8 @@ def forget_backups(request: Request, channel: Channel) -> dict[str, Any]:
         raise ConfigurationError("nothing says what to delete", hint="send a forget order")
     wanted = _wanted(request.forget)
     repository = introduce(request, channel) if request.dry_run else introduce_writer(request, channel)
+    if not request.dry_run:
+        repository.require_writable()
     planned = plan(repository, wanted)
     if request.dry_run:
         return forget_document(planned, None)

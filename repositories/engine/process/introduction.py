@@ -19,9 +19,12 @@ from repositories.engine.process.requests import ControllerReference, Request
 from repositories.engine.repository import Repository
 
 
-def introduce(request: Request, channel: Channel) -> Repository:
-    """Open the repository for reading and tell that it is open."""
-    repository = _open(request, channel)
+def introduce(request: Request, channel: Channel, *, writes: bool = False) -> Repository:
+    """Open the repository and tell that it is open.
+
+    Who only reads is warned of an earlier state; an operation that `writes` is refused for it, in the same words.
+    """
+    repository = _open(request, channel, writes=writes)
     _tell(request, channel, repository, read_controllers(repository))
     return repository
 
@@ -45,7 +48,7 @@ def introduce_check(request: Request, channel: Channel) -> Repository:
 
 def introduce_writer(request: Request, channel: Channel) -> Repository:
     """Open the repository, record the request's control plane in it, and tell what stood there before."""
-    repository = _open(request, channel)
+    repository = _open(request, channel, writes=True)
     before = read_controllers(repository)
     if request.controller is not None and repository.refuse_writing is None:
         _record(repository, request.controller, before)
@@ -61,10 +64,10 @@ def uuid_of(text: str, what: str) -> uuid.UUID:
         raise ConfigurationError(f"{show_text(text)} is no {what}", hint="these ids are UUIDs") from None
 
 
-def _open(request: Request, channel: Channel) -> Repository:
+def _open(request: Request, channel: Channel, *, writes: bool) -> Repository:
     repository = open_for(request.repository)
     repository.warn = lambda message: channel.send(Log(level="warning", message=message))
-    opening.watch_states(request.repository, repository)
+    opening.watch_states(request.repository, repository, writes=writes)
     return repository
 
 

@@ -56,9 +56,18 @@ def open_for(access: RepositoryAccess) -> Repository:
     return _open(access)
 
 
-def watch_states(access: RepositoryAccess, repository: Repository) -> SeenStates | ToldState | None:
-    """Compare the repository with what was seen of it, if `access` names a memory; return that."""
+def watch_states(
+    access: RepositoryAccess, repository: Repository, *, writes: bool = False
+) -> SeenStates | ToldState | None:
+    """Compare the repository with what was seen of it, if `access` names a memory; return that.
+
+    An earlier state is warned of, but not where the caller `writes`: it is refused for that, in the same words.
+    """
+    warn = repository.warn
+    if writes:
+        repository.warn = _nobody
     states = watch(access, repository)
+    repository.warn = warn
     if states is not None:
         _watched.append(states)
     return states
@@ -80,6 +89,10 @@ def storage_of(access: RepositoryAccess) -> Storage:
     rate = access.write_bytes_per_second
     pace = None if rate is None else Throttle(rate, monotonic=SYSTEM_CLOCK.monotonic, sleep=time.sleep).take
     return open_storage(access.location, Credentials(access.credentials), pace)
+
+
+def _nobody(_: str) -> None:
+    pass
 
 
 def _open(access: RepositoryAccess) -> Repository:

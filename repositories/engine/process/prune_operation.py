@@ -24,7 +24,7 @@ _HELD_UP = 11
 def prune_repository(request: Request, channel: Channel) -> dict[str, Any]:
     """Prune the repository; with the request's `dry_run` nothing is written but a lease."""
     order = request.prune or PruneOrder()
-    repository = introduce(request, channel)
+    repository = introduce(request, channel, writes=not request.dry_run)
 
     def report(progress: Progress) -> None:
         channel.send(progress_event(progress, None))

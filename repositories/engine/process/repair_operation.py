@@ -31,7 +31,7 @@ _ASIDE_LISTED: Final = 1000
 def repair_repository(request: Request, channel: Channel) -> dict[str, Any]:
     """Repair the repository; what is left is a result, not an error."""
     order = request.repair or RepairOrder()
-    repository = introduce(request, channel)
+    repository = introduce(request, channel, writes=not request.dry_run)
 
     def report(progress: Progress) -> None:
         channel.send(progress_event(progress, None))

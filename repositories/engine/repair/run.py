@@ -29,10 +29,11 @@ def repair(repository: Repository, request: RepairRequest, hooks: Hooks) -> Repa
     """Repair a repository; what cannot be mended is reported, not raised.
 
     Raises BackupNotFoundError for what is to be adopted and is not there, UnsupportedFormatError where this program
-    must not write, CommitRefusedError if the keys are rotated meanwhile, OperationCancelledError, and the medium's
-    errors: a full medium first of all.
+    must not write, unless it is a dry run whatever else is against writing here, CommitRefusedError if the keys are
+    rotated meanwhile, OperationCancelledError, and the medium's errors: a full medium first of all.
     """
-    repository.require_writable()
+    if repository.unknown_write_features or not request.dry_run:
+        repository.require_writable()
     reserve = state_of_reserve(repository.storage)
     storage = ReservedStorage(repository.storage)
     work = _Work(_on(repository, repository.storage if request.dry_run else storage), request, hooks)
