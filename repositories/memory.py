@@ -11,7 +11,7 @@ import uuid
 import msgspec
 from django.db import transaction
 
-from repositories.engine.high_water import HighWater, merge
+from repositories.engine.high_water import HighWater, confirmed, merge
 from repositories.models import Repository, RepositoryMemory
 
 
@@ -36,8 +36,17 @@ def state_was_earlier(*, repository_id: uuid.UUID) -> None:
 
 
 def earlier_state_confirmed(*, repository_id: uuid.UUID) -> None:
-    """Forget what was remembered if it was contradicted: what is there now is as it should be."""
-    if RepositoryMemory.objects.filter(pk=repository_id, is_contradicted=True).delete()[0]:
+    """Forget what was remembered if it was contradicted: what is there now is as it should be.
+
+    Nobody has looked by the time that this is said, so that the next look is the memory's new beginning. Only the
+    highest number of a prune stays remembered, as `high_water.confirmed` keeps it: it is not to be used again.
+    """
+    with transaction.atomic():
+        row = RepositoryMemory.objects.select_for_update().filter(pk=repository_id, is_contradicted=True).first()
+        if row is None:
+            return
+        row.state, row.is_contradicted = msgspec.to_builtins(confirmed(_state_of(row), HighWater())), False
+        row.save(update_fields=["state", "is_contradicted"])
         # The run that found it was refused, and has put no fence.
         Repository.objects.filter(pk=repository_id).update(fence_confirmed=0)
 

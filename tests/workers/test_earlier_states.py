@@ -13,6 +13,7 @@ from jobs.retries import is_retryable
 from jobs.states import FailureClass, RunKind, TaskState
 from repositories.engine.backup import Hooks
 from repositories.engine.forgetting import ForgetRequest, forget, plan
+from repositories.engine.high_water import HighWater
 from repositories.engine.prune import PruneRequest, prune
 from repositories.engine.repository import open_repository
 from repositories.engine.storage.locations import open_storage
@@ -20,6 +21,7 @@ from repositories.memory import state_remembered
 from repositories.models import Backup, Repository, RepositoryFreeze, RepositoryMemory
 from repositories.selectors import refusal
 from repositories.services import repository_unfreeze
+from tests.engine.histories import mark
 from tests.repositories.builders import NOW
 from tests.workers import scenario
 from tests.workers.scenario import Ground
@@ -152,3 +154,16 @@ def test_a_memory_that_makes_no_sense_is_as_none(place: Ground, tree: Path, stat
     RepositoryMemory.objects.filter(pk=place.repository.pk).update(state=state)
     assert backed_up(place, tree, fence=3).failure is None
     assert len(state_remembered(repository_id=place.repository.id).manifests) == 3
+
+
+def test_the_number_of_a_lost_mark_stays_remembered(place: Ground, tree: Path) -> None:
+    """Whoever confirms the loss has not seen the number: no prune is to use it again."""
+    put = mark(open_repository(open_storage(place.location), scenario.PASSWORD).store, 4)
+    assert backed_up(place, tree, fence=3).failure is None
+    Path(place.location, f"marks/{put.hex()}").unlink()
+    assert backed_up(place, tree, fence=4).failure is not None
+    repository_unfreeze(repository_id=place.repository.id, actor="alice", now=NOW)
+    assert state_remembered(repository_id=place.repository.id) == HighWater(given_up=4)
+    assert backed_up(place, tree, fence=5).failure is None
+    remembered = state_remembered(repository_id=place.repository.id)
+    assert (remembered.fence, remembered.highest_number, len(remembered.manifests)) == (0, 4, 4)
