@@ -25,7 +25,7 @@ from repositories.engine.packs.directory import HASH_UNKNOWN, PackRecord
 from repositories.engine.packs.reader import parse_pack_header
 from repositories.engine.packs.table import table_ids
 from repositories.engine.repository import Repository
-from repositories.engine.storage.medium import require_medium
+from repositories.engine.storage.medium import is_barred, require_medium
 
 _READERS = 2
 MISSING = "it is missing"
@@ -66,6 +66,8 @@ def _read_once(repository: Repository, pack: PackRecord) -> PackResult:
     except RepositoryError as error:
         # A sector that cannot be read is damage; a medium that is away is none.
         require_medium(repository.storage, error)
+        if is_barred(error):
+            return PackResult(pack, 0, (), f"it may not be read here: {error.message}", read=False, barred=True)
         return PackResult(pack, 0, tuple(ids), f"it cannot be read: {error.message}")
     bad, failure = _bad_chunks(repository, pack, data)
     if failure is None and not _is_as_written(repository, pack, data):

@@ -34,13 +34,18 @@ class PackLook:
 
     def take(self, result: PackResult) -> None:
         """Take the result of a pack that was to be read."""
-        if result.failure is None or not result.failure.startswith(MISSING):
+        if not result.barred and (result.failure is None or not result.failure.startswith(MISSING)):
             self.read.add(result.pack.pack_id)
             self.bytes += result.pack.length
         self.chunks += result.chunks
         self.twice += result.twice
         if result.failure is not None:
             self.bad[result.pack.pack_id] = result
+
+    @property
+    def judged(self) -> set[bytes]:
+        """The packs of which something was learned: not those that may not be read here."""
+        return self.read | {pack_id for pack_id, result in self.bad.items() if not result.barred}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +74,16 @@ class PackCheck:
                 found.take(result)
                 self._remember(result)
                 pulse.packs, pulse.bytes_read = len(found.read), found.bytes
+            judged = found.judged
             for pack_id, result in odd.items():
-                if pack_id not in found.read | found.bad.keys():
+                if pack_id not in judged:
                     found.bad[pack_id] = result
                     self._remember(result)
             self.memory.record()
         except BaseException:
             self.memory.save()
             raise
-        for result in standing_damage(self.places, self.ledger, found.read | found.bad.keys()):
+        for result in standing_damage(self.places, self.ledger, found.judged):
             found.bad[result.pack.pack_id] = result
         return found
 

@@ -55,7 +55,8 @@ class Proof:
 class PackResult:
     """What reading one pack gave. `bad` chunks cannot be read from it; None in `failure` = all is good.
 
-    `read`: it was read now. `twice`: the first reading failed, the second did not.
+    `read`: it was read now. `twice`: the first reading failed, the second did not. `barred`: this user may not read it,
+    which says nothing of what it holds.
     """
 
     pack: PackRecord
@@ -64,6 +65,7 @@ class PackResult:
     failure: str | None
     read: bool = True
     twice: bool = False
+    barred: bool = False
 
 
 @dataclass(frozen=True, slots=True)

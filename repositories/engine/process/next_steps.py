@@ -16,6 +16,8 @@ def next_step(report: CheckReport) -> str:
         return "bring the inventory back from a copy of the repository, then check again: only then all can be checked"
     if "index" in kinds:
         return _MEND
+    if report.problem_count and report.problem_count == sum(each.barred for each in report.suspect):
+        return "check again as a user who may read all of the repository: nothing is known to be damaged"
     steps: list[str] = []
     if kinds & {"pack", "chunk"}:
         steps.append(_heal(report))

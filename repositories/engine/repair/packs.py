@@ -18,6 +18,7 @@ from repositories.engine.repair.aside import ASIDE, Aside
 from repositories.engine.repair.report import Steps
 from repositories.engine.repair.salvage import ReadableBlock, by_index, by_parts
 from repositories.engine.repository import Repository, WriteSession
+from repositories.engine.storage.medium import is_barred
 
 Blocks = Iterable[ReadableBlock | tuple[bytes, ...]]
 
@@ -41,7 +42,7 @@ class PackMender:
         """
         damaged = self._repository.catalogue.damaged()
         index_hurt = bool(damaged) or any(problem.kind == "index" for problem in before.problems)
-        bad = [each for each in before.suspect if self._is_there(each.pack)]
+        bad = [each for each in before.suspect if self._is_there(each.pack) and self._may_read(each.pack)]
         if index_hurt and self._reader.recovery is not None:
             self._reader.recovery.run()
         self._distrust(bad)
@@ -83,6 +84,18 @@ class PackMender:
             return self._repository.storage.size(object_name(ObjectKind.PACK, pack.pack_id)) >= 0
         except EngineError:
             return False
+
+    def _may_read(self, pack: PackRecord) -> bool:
+        """Tell whether this user may read a pack; of one that it may not read nothing is given up."""
+        name = object_name(ObjectKind.PACK, pack.pack_id)
+        try:
+            self._repository.storage.get(name, 0, 1)
+        except EngineError as error:
+            if is_barred(error):
+                told = f"it may not be read here ({error.message}), which is no damage: repair as a user who may"
+                self._steps.fail("pack", name, told)
+                return False
+        return True
 
     def _list_found(self, bad: Collection[bytes]) -> None:
         """List the packs that no segment names in a new one, but for `bad` ones: those go aside."""

@@ -4,7 +4,6 @@ Owns two ways through a pack: by what the index says of its blocks, and, without
 repository-format.md, section 6). Every chunk is authenticated and hashed again before anyone sees it.
 """
 
-import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -24,6 +23,7 @@ from repositories.engine.packs.directory import BlockRecord, PackRecord
 from repositories.engine.packs.reader import parse_pack_header
 from repositories.engine.packs.table import table_ids
 from repositories.engine.repository import Repository
+from repositories.engine.storage.medium import is_barred
 
 # How many numbers of blocks are tried where a damaged part header hides how many blocks lie in between.
 _NUMBERS_TRIED = 64
@@ -59,12 +59,18 @@ def by_index(repository: Repository, pack: PackRecord) -> Iterator[ReadableBlock
 
 
 def _read_block(repository: Repository, seal: ObjectSeal, place: tuple[bytes, int, BlockRecord]) -> DecodedBlock | None:
-    """Return a block, or None if it cannot be read; not for a failure that passes is anything given up."""
+    """Return a block, or None if it cannot be read; not for a failure that passes is anything given up.
+
+    Raises the storage's error where this user may not read it.
+    """
     pack_id, number, record = place
     for _ in range(_TRIES):
-        with contextlib.suppress(*_DAMAGED, RepositoryError):
+        try:
             part = repository.storage.get(object_name(ObjectKind.PACK, pack_id), record.offset, record.length)
             return _proven(repository, seal, number, part)
+        except (*_DAMAGED, RepositoryError) as error:
+            if is_barred(error):
+                raise
     return None
 
 

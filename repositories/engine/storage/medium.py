@@ -9,7 +9,14 @@ import os
 import stat
 from collections.abc import Iterator
 
-from repositories.engine.errors import ObjectMissingError, RepositoryError, StorageFullError, StorageReadOnlyError
+from repositories.engine.errors import (
+    EngineError,
+    ObjectMissingError,
+    RepositoryError,
+    StorageFullError,
+    StorageReadOnlyError,
+    StorageRefusedError,
+)
 from repositories.engine.format.kinds import DIRECTORIES, ObjectKind
 from repositories.engine.storage.base import Storage
 
@@ -27,6 +34,11 @@ def is_of_one_object(error: RepositoryError) -> bool:
     A stale mount, a host that is gone and the like concern the medium; so may these, if nothing else can be read.
     """
     return isinstance(error.__cause__, OSError) and error.__cause__.errno in _OF_ONE_OBJECT
+
+
+def is_barred(error: EngineError) -> bool:
+    """Tell whether a read failed since this user may not read the object: no damage, another user may find it whole."""
+    return isinstance(error, StorageReadOnlyError | StorageRefusedError)
 
 
 def require_medium(storage: Storage, error: RepositoryError) -> None:
