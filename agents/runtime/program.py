@@ -1,25 +1,32 @@
-"""The program syncova-agent: its verbs in the order in which help lists them. Owns no behaviour."""
+"""The program syncova-agent: its verbs in the order in which help lists them. Owns no behaviour.
 
-from collections.abc import Sequence
+Verbs are named, not imported: a command line needs one of them.
+"""
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 import typer
 
-from agents.runtime import backup, explain, restore
 from repositories.console.entry import new_program, run
-from repositories.console.verbs import add_verb
+from repositories.console.verbs import add_verbs
 
 NAME = "syncova-agent"
-VERBS = (backup, restore, explain)
+VERBS: Final[Mapping[str, str]] = {
+    "backup": "agents.runtime.backup",
+    "restore": "agents.runtime.restore",
+    "explain": "agents.runtime.explain",
+}
 
 
-def build() -> typer.Typer:
-    """Return the program with all its verbs."""
+def build(words: Sequence[str] = ()) -> typer.Typer:
+    """Return the program with the verb that the command line `words` begins with, with all where it names none."""
     app = new_program(NAME, "Back up and restore this machine, with or without a server.")
-    for verb in VERBS:
-        add_verb(app, verb, NAME)
+    add_verbs(app, VERBS, NAME, words)
     return app
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run syncova-agent and return its exit code."""
-    return run(build(), NAME, arguments)
+    return run(build(sys.argv[1:] if arguments is None else arguments), NAME, arguments)

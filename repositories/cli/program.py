@@ -1,59 +1,65 @@
-"""The program syncova-repo: its verbs in the order in which help lists them. Owns no behaviour."""
+"""The program syncova-repo: its verbs in the order in which help lists them. Owns no behaviour.
 
-from collections.abc import Sequence
+Verbs are named, not imported: a command line needs one of them, and all together take longer than many a command.
+"""
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 import typer
 
-from repositories.cli import (
-    cache,
-    check,
-    copy,
-    create,
-    diff,
-    dump,
-    find,
-    forget,
-    hold,
-    info,
-    key_add,
-    key_change,
-    key_list,
-    key_recovery_code,
-    key_remove,
-    key_rotate,
-    list_backups,
-    locks,
-    ls,
-    prune,
-    repair,
-    show,
-    stats,
-    tag,
-    undelete,
-)
 from repositories.console.entry import new_program, run
-from repositories.console.verbs import add_verb
+from repositories.console.verbs import add_verbs
 
 NAME = "syncova-repo"
-LOOKING = (info, list_backups, show, ls, find, diff, dump, check)
-VERBS = (create, *LOOKING, repair, forget, undelete, tag, hold, prune, copy, stats, locks, cache)
-KEY_VERBS = (key_list, key_add, key_change, key_remove, key_recovery_code, key_rotate)
+VERBS: Final[Mapping[str, str]] = {
+    "create": "repositories.cli.create",
+    "info": "repositories.cli.info",
+    "list": "repositories.cli.list_backups",
+    "show": "repositories.cli.show",
+    "ls": "repositories.cli.ls",
+    "find": "repositories.cli.find",
+    "diff": "repositories.cli.diff",
+    "dump": "repositories.cli.dump",
+    "check": "repositories.cli.check",
+    "repair": "repositories.cli.repair",
+    "forget": "repositories.cli.forget",
+    "undelete": "repositories.cli.undelete",
+    "tag": "repositories.cli.tag",
+    "hold": "repositories.cli.hold",
+    "prune": "repositories.cli.prune",
+    "copy": "repositories.cli.copy",
+    "stats": "repositories.cli.stats",
+    "locks": "repositories.cli.locks",
+    "cache": "repositories.cli.cache",
+}
+KEY: Final = "key"
+KEY_VERBS: Final[Mapping[str, str]] = {
+    "list": "repositories.cli.key_list",
+    "add": "repositories.cli.key_add",
+    "change": "repositories.cli.key_change",
+    "remove": "repositories.cli.key_remove",
+    "recovery-code": "repositories.cli.key_recovery_code",
+    "rotate": "repositories.cli.key_rotate",
+}
 
 
-def build() -> typer.Typer:
-    """Return the program with all its verbs."""
+def build(words: Sequence[str] = ()) -> typer.Typer:
+    """Return the program with the verb that the command line `words` begins with, with all where it names none."""
     app = new_program(NAME, "Make and look into a repository. Needs no server and no database.")
-    for verb in VERBS:
-        add_verb(app, verb, NAME)
-    keys = typer.Typer(
-        name="key", help="What opens a repository.", rich_markup_mode=None, pretty_exceptions_enable=False
-    )
-    for verb in KEY_VERBS:
-        add_verb(keys, verb, f"{NAME} key")
-    app.add_typer(keys)
+    first = words[0] if words else ""
+    if first != KEY:
+        add_verbs(app, VERBS, NAME, words)
+    if first not in VERBS:
+        keys = typer.Typer(
+            name=KEY, help="What opens a repository.", rich_markup_mode=None, pretty_exceptions_enable=False
+        )
+        add_verbs(keys, KEY_VERBS, f"{NAME} {KEY}", words[1:] if first == KEY else ())
+        app.add_typer(keys)
     return app
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run syncova-repo and return its exit code."""
-    return run(build(), NAME, arguments)
+    return run(build(sys.argv[1:] if arguments is None else arguments), NAME, arguments)

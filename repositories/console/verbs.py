@@ -4,9 +4,10 @@ Owns the joining alone: options are plain typed values everywhere else, and a fu
 """
 
 import dataclasses
+import importlib
 import inspect
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, TypeVar
 
 import typer
@@ -34,6 +35,17 @@ class PlainCommand(TyperCommand):
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the parts of the usage line behind the command's name."""
         return ["[OPTIONS]", *(param.metavar or "" for param in self.params if param.param_type_name == "argument")]
+
+
+def add_verbs(app: typer.Typer, verbs: Mapping[str, str], program: str, words: Sequence[str]) -> None:
+    """Add the one of `verbs` that a command line begins with, all of them where it names none.
+
+    `verbs` are modules by the names of their verbs, in the order of help. Those that are not added are not imported:
+    each takes milliseconds, also to make a command of it, and what a command does may take less.
+    """
+    named = verbs.get(words[0]) if words else None
+    for module in verbs.values() if named is None else (named,):
+        add_verb(app, importlib.import_module(module), program)
 
 
 def add_verb(app: typer.Typer, verb: Any, program: str) -> None:
