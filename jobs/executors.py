@@ -109,6 +109,7 @@ class ExecutionResult:
     """What an executor returns: a failure of the whole run, a cancel that it obeyed, and each source's result.
 
     `elsewhere`: the id of the repository that the run met in place of the adopted one (A10), "" when it was that one.
+    `figures` and `skip_reasons` are of a run that has no sources: what a restore wrote, what it left as it was.
     """
 
     failure: Failure | None = None
@@ -116,6 +117,8 @@ class ExecutionResult:
     sources: tuple[SourceResult, ...] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)
     elsewhere: str = ""
+    figures: Figures = NO_FIGURES
+    skip_reasons: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

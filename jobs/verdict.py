@@ -30,6 +30,11 @@ class Verdict:
     cancel_origin: CancelOrigin | None = None
     figures: Figures = NO_FIGURES
 
+    def told(self) -> dict[str, Any]:
+        """Return what the event of the end says: the reason and its figures; lists stand on the run alone."""
+        figures = {name: value for name, value in self.reason_parameters.items() if not isinstance(value, list)}
+        return {"reason": self.reason_code, **figures}
+
 
 def decide(result: ExecutionResult, expected: Sequence[uuid.UUID], cancel: CancelOrigin | None = None) -> Verdict:
     """Return the verdict over `result`; `expected` are the run's task runs, `cancel` who asked for its end.
@@ -37,15 +42,15 @@ def decide(result: ExecutionResult, expected: Sequence[uuid.UUID], cancel: Cance
     A cancel that was asked for and answered outweighs a success that came a moment later: who cancels is told so.
     """
     known = frozenset(expected)
-    figures = total([source for source in result.sources if source.task_run_id in known])
+    figures = total([source for source in result.sources if source.task_run_id in known]) if known else result.figures
     origin = cancel or result.cancelled
     if origin is CancelOrigin.OVER_RUNTIME:
         return _failed(_over_runtime(), "over_runtime", figures)
     if origin is not None:
         return Verdict(RunState.CANCELLED, f"cancelled_{origin}", cancel_origin=origin, figures=figures)
     if result.failure is not None:
-        return _failed(result.failure, "executor_failed", figures)
-    verdict = _by_sources(complete(result.sources, expected), result.parameters)
+        return replace(_failed(result.failure, "executor_failed", figures), reason_parameters=result.parameters)
+    verdict = _by_sources(complete(result.sources, expected), result) if known else _by_figures(result)
     if result.elsewhere and verdict.state != RunState.FAILED:
         # What was made is there, but not where the job keeps its backups.
         told = {"observed": result.elsewhere}
@@ -94,7 +99,15 @@ def _checked(source: SourceResult | None, task_run_id: uuid.UUID) -> SourceResul
     return source
 
 
-def _by_sources(sources: Sequence[SourceResult], parameters: Mapping[str, Any]) -> Verdict:
+def _by_figures(result: ExecutionResult) -> Verdict:
+    """Judge a run that has no sources: what it left out is told by its own figures."""
+    if not result.figures.skipped:
+        return Verdict(RunState.SUCCEEDED, "completed", result.parameters, figures=result.figures)
+    told = {"skipped": result.figures.skipped, "reasons": dict(result.skip_reasons), **result.parameters}
+    return Verdict(RunState.PARTIAL_FAILURE, "objects_skipped", told, figures=result.figures)
+
+
+def _by_sources(sources: Sequence[SourceResult], result: ExecutionResult) -> Verdict:
     figures = total(sources)
     # Without a cancel no source may be cancelled: such an answer is a failure like any other.
     failures = [source.failure or _INCOMPLETE for source in sources if source.state != TaskState.SUCCEEDED]
@@ -105,7 +118,7 @@ def _by_sources(sources: Sequence[SourceResult], parameters: Mapping[str, Any]) 
         reasons = _skip_reasons(sources)
         told = {"skipped": skipped, "sources_failed": len(failures), "reasons": reasons}
         return Verdict(RunState.PARTIAL_FAILURE, "objects_skipped", told, figures=replace(figures, skipped=skipped))
-    return Verdict(RunState.SUCCEEDED, "completed", parameters, figures=figures)
+    return Verdict(RunState.SUCCEEDED, "completed", result.parameters, figures=figures)
 
 
 def _skip_reasons(sources: Sequence[SourceResult]) -> dict[str, int]:

@@ -210,6 +210,12 @@ TABLE: tuple[Setting, ...] = (
         "/",
     ),
     Setting(
+        "SYNCOVA_RESTORE_ROOTS",
+        Kind.PATHS,
+        WORKER,
+        "Directories below which restores may write. Unset: DATA/restores.",
+    ),
+    Setting(
         "SYNCOVA_ALLOW_UNENCRYPTED",
         Kind.FLAG,
         WORKER,

@@ -29,7 +29,7 @@ def backup_request(request: ExecutionRequest, access: RepositoryAccess) -> reque
     return requests.Request(
         operation="backup",
         parent_pid=os.getpid(),
-        repository=_access(access),
+        repository=access_of(access),
         run=requests.RunReference(
             id=str(request.run_id),
             fence=request.fence,
@@ -48,13 +48,13 @@ def backup_request(request: ExecutionRequest, access: RepositoryAccess) -> reque
 
 def info_request(access: RepositoryAccess) -> requests.Request:
     """Return the request that only opens the repository and tells its id."""
-    return requests.Request(operation="info", parent_pid=os.getpid(), repository=_access(access))
+    return requests.Request(operation="info", parent_pid=os.getpid(), repository=access_of(access))
 
 
 def check_request(access: RepositoryAccess, *, read_data: bool) -> requests.Request:
     """Return the request that checks a repository."""
     order = requests.CheckOrder(read_data=read_data)
-    return requests.Request(operation="check", parent_pid=os.getpid(), repository=_access(access), check=order)
+    return requests.Request(operation="check", parent_pid=os.getpid(), repository=access_of(access), check=order)
 
 
 def engine_environment() -> dict[str, str]:
@@ -71,7 +71,8 @@ def skipped_paths(location: str) -> tuple[bytes, ...]:
     return tuple(paths)
 
 
-def _access(access: RepositoryAccess) -> requests.RepositoryAccess:
+def access_of(access: RepositoryAccess) -> requests.RepositoryAccess:
+    """Return what opens a repository in the engine's words."""
     # No expected id: a swapped directory is recorded and shown, and the run goes on (A10).
     return requests.RepositoryAccess(
         location=access.location,

@@ -22,14 +22,24 @@ from syncova_project.errors import ConfigurationError, SyncovaError
 from workers import run_journal
 from workers.backup import back_up
 from workers.check import check
+from workers.copying import copy
 from workers.database import until_done
 from workers.engine_run import asked
 from workers.media import reached
+from workers.restore import restore
+from workers.upkeep import forget, prune
 
 Operation = Callable[[ExecutionRequest, ExecutionControl, Repository, RepositoryAccess], ExecutionResult]
 
-# Restores, prunes and the rest come with their features; until then they are refused by name.
-OPERATIONS: Final[Mapping[RunKind, Operation]] = {RunKind.BACKUP: back_up, RunKind.CHECK: check}
+# Restore drills come with their feature; until then they are refused by name.
+OPERATIONS: Final[Mapping[RunKind, Operation]] = {
+    RunKind.BACKUP: back_up,
+    RunKind.RESTORE: restore,
+    RunKind.CHECK: check,
+    RunKind.PRUNE: prune,
+    RunKind.FORGET: forget,
+    RunKind.COPY: copy,
+}
 
 
 class EngineExecutor:

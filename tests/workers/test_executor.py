@@ -268,6 +268,6 @@ def test_a_check_reads_and_tells_damage(place: Ground) -> None:
 
 
 def test_a_kind_that_it_does_not_know_is_refused(place: Ground) -> None:
-    result = execute(replace(request_for(place), kind=RunKind.PRUNE))
+    result = execute(replace(request_for(place), kind=RunKind.DRILL))
     assert result.failure is not None
     assert result.failure.failure_class is FailureClass.CONFIGURATION

@@ -9,7 +9,7 @@ from repositories.engine.errors import ConfigurationError, OperationCancelledErr
 from repositories.engine.forgetting import ForgetRequest, forget, plan
 from repositories.engine.process.channel import Channel
 from repositories.engine.process.forget_fields import forget_document
-from repositories.engine.process.introduction import introduce, introduce_writer
+from repositories.engine.process.introduction import introduce, introduce_writer, refuse_another
 from repositories.engine.process.requests import ForgetOrder, Request
 from repositories.engine.retention.policy import SECOND_NS, KeepRules
 
@@ -20,6 +20,7 @@ def forget_backups(request: Request, channel: Channel) -> dict[str, Any]:
         raise ConfigurationError("nothing says what to delete", hint="send a forget order")
     wanted = _wanted(request.forget)
     repository = introduce(request, channel) if request.dry_run else introduce_writer(request, channel)
+    refuse_another(request, repository)
     if not request.dry_run:
         repository.require_writable()
     planned = plan(repository, wanted)

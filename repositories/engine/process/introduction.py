@@ -5,12 +5,9 @@ Owns the `opened` event and the control plane's record in the repository, put wh
 
 import uuid
 
-from repositories.engine.clock import SYSTEM_CLOCK
 from repositories.engine.controllers import Controller, put_controller, read_controllers
 from repositories.engine.display import show_text
-from repositories.engine.errors import ConfigurationError, InventoryLostError
-from repositories.engine.ids import system_randomness
-from repositories.engine.opening import unlock
+from repositories.engine.errors import ConfigurationError, InventoryLostError, SecurityError
 from repositories.engine.process import opening
 from repositories.engine.process.channel import Channel
 from repositories.engine.process.opening import open_for
@@ -29,19 +26,18 @@ def introduce(request: Request, channel: Channel, *, writes: bool = False) -> Re
     return repository
 
 
-def introduce_check(request: Request, channel: Channel) -> Repository:
-    """Do what `introduce` does, also where the newest inventory is lost: what the newest keys have sealed is checked.
+def introduce_reader(request: Request, channel: Channel) -> Repository:
+    """Do what `introduce` does, also where the newest inventory is lost: what the newest keys have sealed is read then.
 
-    Nothing may be written then, and nothing is compared with what was seen before or remembered.
+    What that leaves out is warned of. Nothing may be written, and nothing is compared with what was seen before or
+    remembered.
     """
     try:
         return introduce(request, channel)
     except InventoryLostError as error:
-        secret = request.repository.password.encode()
-        storage = opening.storage_of(request.repository)
-        opened = unlock(storage, secret, system_randomness, without_inventory=True)
-        repository = Repository(opened.store, opened.config, SYSTEM_CLOCK, opened.unknown_write_features)
-        repository.refuse_writing = error
+        repository = opening.open_what_is_left(request.repository, error)
+        repository.warn = lambda message: channel.send(Log(level="warning", message=message))
+        opening.warn_of_what_is_left(repository, error)
         _tell(request, channel, repository, [])
         return repository
 
@@ -54,6 +50,16 @@ def introduce_writer(request: Request, channel: Channel) -> Repository:
         _record(repository, request.controller, before)
     _tell(request, channel, repository, before)
     return repository
+
+
+def refuse_another(request: Request, repository: Repository) -> None:
+    """Raise SecurityError where this is not the repository that the request expects: a stranger's is not deleted in."""
+    expected = request.repository.expected_id
+    if expected is not None and expected != repository.id:
+        raise SecurityError(
+            f"the repository is {repository.id}, not {show_text(expected)}: nothing was deleted",
+            hint="see whether the directory was swapped; if it is meant, adopt it first",
+        )
 
 
 def uuid_of(text: str, what: str) -> uuid.UUID:

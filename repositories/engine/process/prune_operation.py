@@ -10,7 +10,7 @@ from repositories.engine.clock import SYSTEM_CLOCK
 from repositories.engine.display import show_text
 from repositories.engine.format.kinds import ObjectKind, object_name
 from repositories.engine.process.channel import Channel
-from repositories.engine.process.introduction import introduce
+from repositories.engine.process.introduction import introduce, refuse_another
 from repositories.engine.process.protocol import Log
 from repositories.engine.process.reports import progress_event
 from repositories.engine.process.requests import PruneOrder, Request
@@ -25,6 +25,7 @@ def prune_repository(request: Request, channel: Channel) -> dict[str, Any]:
     """Prune the repository; with the request's `dry_run` nothing is written but a lease."""
     order = request.prune or PruneOrder()
     repository = introduce(request, channel, writes=not request.dry_run)
+    refuse_another(request, repository)
 
     def report(progress: Progress) -> None:
         channel.send(progress_event(progress, None))

@@ -1,0 +1,78 @@
+"""The engine's requests of runs that have no sources: prune, forget, restore and copy, made from their parameters.
+
+Owns the translation alone; pure but for the names of this host and process. The parameters of such a run are the
+engine's own order as JSON, so that nothing is said twice. Deletions name the repository that they expect: in another
+one that lies in its place nothing is deleted.
+"""
+
+import os
+import socket
+from typing import Any
+
+from msgspec import structs
+
+from jobs.executors import ExecutionRequest
+from repositories.engine.process import requests
+from repositories.opening import RepositoryAccess
+from syncova_project.instants import nanoseconds
+from workers.engine_request import FIRST_EPOCH, access_of, skipped_paths
+
+
+def prune_request(request: ExecutionRequest, access: RepositoryAccess, order: requests.PruneOrder) -> requests.Request:
+    """Return the request that prunes the run's repository."""
+    return _request("prune", request, _own(access), prune=order)
+
+
+def forget_request(
+    request: ExecutionRequest, access: RepositoryAccess, order: requests.ForgetOrder
+) -> requests.Request:
+    """Return the request that deletes backups; the engine asks for the run's lease before it does."""
+    if is_dry(request):
+        return _request("forget", request, _own(access), forget=order)
+    controller = requests.ControllerReference(id=str(access.id), epoch=FIRST_EPOCH, fence_intended=request.fence)
+    run = requests.RunReference(
+        id=str(request.run_id),
+        fence=request.fence,
+        scheduled_for_ns=nanoseconds(request.scheduled_for),
+        trigger=str(request.trigger),
+    )
+    return _request("forget", request, _own(access), forget=order, controller=controller, run=run)
+
+
+def restore_request(
+    request: ExecutionRequest, access: RepositoryAccess, order: requests.RestoreOrder
+) -> requests.Request:
+    """Return the request that restores into a directory: never in place, and deleting nothing."""
+    # What was stored by another version may ask for more than this one has checked.
+    bounded = structs.replace(order, in_place=False, delete=False, dry_run=is_dry(request))
+    skipped = skipped_paths(access.location)
+    return _request("restore", request, access_of(access), restore=bounded, skip_paths=skipped)
+
+
+def copy_request(request: ExecutionRequest, origin: RepositoryAccess, target: RepositoryAccess) -> requests.Request:
+    """Return the request that copies backups of `origin` into `target`, the run's repository."""
+    wanted = request.parameters
+    order = requests.CopyOrder(to=_own(target), backups=tuple(wanted.get("backups", ())), source=wanted.get("source"))
+    return _request("copy", request, access_of(origin), copy=order)
+
+
+def is_dry(request: ExecutionRequest) -> bool:
+    """Tell whether a run was asked for its plan alone."""
+    return request.parameters.get("dry_run") is True
+
+
+def _own(access: RepositoryAccess) -> requests.RepositoryAccess:
+    return structs.replace(access_of(access), expected_id=access.expected_id)
+
+
+def _request(
+    operation: requests.Operation, request: ExecutionRequest, access: requests.RepositoryAccess, **more: Any
+) -> requests.Request:
+    return requests.Request(
+        operation=operation,
+        parent_pid=os.getpid(),
+        repository=access,
+        host=socket.gethostname(),
+        dry_run=is_dry(request),
+        **more,
+    )

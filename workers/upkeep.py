@@ -1,0 +1,138 @@
+"""The operations of prune and forget runs: backups that no rule keeps are deleted, and room is given back.
+
+Owns the translation of their reports. What may go is the engine's plan; a dry run ends with the plan alone, and every
+plan stands in the run's log line by line.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+
+from jobs.executors import ExecutionControl, ExecutionRequest, ExecutionResult, Failure, Figures
+from jobs.states import FailureClass
+from repositories.engine.display import show_bytes, show_count
+from repositories.engine.process.requests import ForgetOrder, PruneOrder
+from repositories.models import Repository
+from repositories.opening import RepositoryAccess
+from repositories.services import fence_intend
+from workers import outcome
+from workers.database import until_done
+from workers.engine_run import asked
+from workers.operation_requests import forget_request, is_dry, prune_request
+from workers.operation_run import Handed, carry_out, malformed, order_of
+
+# Of a plan, so many backups stand in the run's result; the log has all of them.
+PLANNED_SHOWN: Final = 100
+_PRUNED: Final = (
+    "finished",
+    "dry_run",
+    "backups",
+    "deleted_backups",
+    "removed_backups",
+    "deleted_packs",
+    "repacked_packs",
+    "bytes_freed",
+    "bytes_read",
+    "bytes_written",
+    "repack_stopped",
+)
+_PLANNED: Final = ("packs", "bytes", "unused_bytes", "delete_packs", "repack_packs", "bytes_to_read", "bytes_to_free")
+
+
+def prune(
+    request: ExecutionRequest, control: ExecutionControl, row: Repository, access: RepositoryAccess
+) -> ExecutionResult:
+    """Give back the room of what no backup uses; held up by others it fails as locked, and a later one goes on."""
+    try:
+        order = order_of(request.parameters, PruneOrder)
+    except msgspec.ValidationError as error:
+        return malformed(error)
+    handed = Handed(request, control, access)
+    return carry_out(handed, prune_request(request, access, order), partial(_pruned, control))
+
+
+def forget(
+    request: ExecutionRequest, control: ExecutionControl, row: Repository, access: RepositoryAccess
+) -> ExecutionResult:
+    """Delete the backups that the run names, or that its rules do not keep, once the run's lease is confirmed."""
+    try:
+        order = order_of(request.parameters, ForgetOrder)
+    except msgspec.ValidationError as error:
+        return malformed(error)
+    handed = Handed(request, control, access)
+    if not is_dry(request):
+        # Committed before the repository can hold it: what is found there later and is higher was never ours.
+        intend = partial(fence_intend, repository_id=row.id, fence=request.fence)
+        until_done(intend, give_up=lambda: asked(control))
+        if asked(control):
+            return ExecutionResult(cancelled=control.cancelled())
+        handed = replace(handed, confirmed_before=row.fence_confirmed)
+    return carry_out(handed, forget_request(request, access, order), partial(_forgotten, control))
+
+
+def _pruned(control: ExecutionControl, report: Mapping[str, Any]) -> ExecutionResult:
+    plan = report["plan"]
+    told = {name: report[name] for name in _PRUNED} | {"plan": {name: plan[name] for name in _PLANNED}}
+    control.log(
+        "info",
+        f"The plan: delete {show_count(plan['delete_packs'], 'pack')}, repack {plan['repack_packs']:,}, and free about "
+        f"{show_bytes(plan['bytes_to_free'])} of {show_bytes(plan['bytes'])}.",
+    )
+    if report["dry_run"] or report["finished"]:
+        figures = Figures(bytes_read=report["bytes_read"], bytes_stored=report["bytes_written"])
+        return ExecutionResult(parameters=told, figures=figures)
+    waiting = outcome.clean(", ".join(report["waiting_for"]))
+    failure = Failure(
+        "REPOSITORY_LOCKED",
+        f"Nothing was deleted yet: out of time while waiting for {waiting}.",
+        FailureClass.REPOSITORY,
+        hint="Run it again when they have ended, or give it more time.",
+    )
+    return ExecutionResult(failure=failure, parameters=told)
+
+
+def _forgotten(control: ExecutionControl, report: Mapping[str, Any]) -> ExecutionResult:
+    for line in _plan_lines(report):
+        control.log(*line)
+    spared = len(report["spared"])
+    told = {
+        "dry_run": report["dry_run"],
+        "to_keep": report["to_keep"],
+        "to_delete": report["to_delete"],
+        "deleted": len(report["deleted"]),
+        "already_deleted": report["already_deleted"],
+        "lost_manifests": len(report["lost_manifests"]),
+        "plan": [_planned(each) for each in report["plan"][:PLANNED_SHOWN]],
+    }
+    reasons = {"spared": spared} if spared else {}
+    figures = Figures(skipped=spared, warnings=len(report["warnings"]))
+    return ExecutionResult(parameters=told, figures=figures, skip_reasons=reasons)
+
+
+def _plan_lines(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for each in report["plan"]:
+        named = _planned(each)
+        verb = "keep" if named["keep"] else "delete"
+        yield "info", f"plan: {verb} {named['short_id']} of {named['source']}, {named['time']}: {named['why']}"
+    for warning in report["warnings"]:
+        yield "warning", outcome.clean(warning)
+    for each in report["deleted"]:
+        yield "info", outcome.clean(f"deleted {each['short_id']} of {each['source']}, {each['time']}")
+    for each in report["spared"]:
+        why = "; ".join(reason["text"] for reason in each["reasons"])
+        yield "warning", outcome.clean(f"backup {each['short_id']} stays after all: {why}")
+
+
+def _planned(judged: Mapping[str, Any]) -> dict[str, Any]:
+    """Return one backup of a plan with its judgement; shown text, bounded."""
+    return {
+        "id": outcome.clean(judged["id"], 100),
+        "short_id": outcome.clean(judged["short_id"], 20),
+        "source": outcome.clean(judged["source"], 300),
+        "time": outcome.clean(str(judged["time"]), 40),
+        "keep": judged["keep"],
+        "why": outcome.clean("; ".join(reason["text"] for reason in judged["reasons"]), 300),
+    }
