@@ -10,6 +10,7 @@ from repositories.console import exits
 from repositories.console.repository_access import open_here, split_location
 from repositories.console.terminal import Terminal, terminal_of
 from repositories.engine.display import show_bytes, show_count, show_text, show_time
+from repositories.engine.errors import InventoryLostError
 
 if TYPE_CHECKING:
     from repositories.engine.manifest.backups import Backup
@@ -38,7 +39,7 @@ class Options(LocationOptions):
 
 
 def run(options: Options) -> int:
-    """Print the backups; an empty repository is no error, a lost backup ends with 13."""
+    """Print the backups; an empty repository is no error, a lost backup or inventory ends with 13."""
     # Heavy; a wrong option should not wait for it.
     from repositories.engine.manifest.backups import list_backups
     from repositories.engine.process.describe import backups_document
@@ -47,7 +48,7 @@ def run(options: Options) -> int:
     terminal = terminal_of(options)
     location, rest = split_location(options.words, options)
     expect(rest, ())
-    repository = open_here(location, options, terminal)
+    repository = open_here(location, options, terminal, in_part=True)
     listed = list_backups(repository, deleted=options.deleted)
     said = said_now(repository)
     backups = [backup for backup in listed if backup.deleted == options.deleted and _is_wanted(backup, options, said)]
@@ -57,8 +58,9 @@ def run(options: Options) -> int:
         terminal.warning(f"{name} is damaged in both copies: that backup is lost")
     if any(backup.manifest_id in hurt for backup in backups):
         terminal.warning("the last check could not have restored everything of what is shown as damaged")
-    terminal.document(backups_document(backups, damaged, hurt, said))
-    return exits.INTEGRITY if damaged else exits.DONE
+    in_part = isinstance(repository.refuse_writing, InventoryLostError)
+    terminal.document({**backups_document(backups, damaged, hurt, said), "inventory_lost": in_part})
+    return exits.INTEGRITY if damaged or in_part else exits.DONE
 
 
 def _is_wanted(backup: "Backup", options: Options, said: "Said") -> bool:

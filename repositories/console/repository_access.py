@@ -16,6 +16,7 @@ from repositories.console.paths import absolute
 from repositories.console.storage_credentials import credentials_for, with_region
 from repositories.console.terminal import Terminal
 from repositories.engine.display import show_text
+from repositories.engine.errors import InventoryLostError
 from repositories.engine.process.requests import RepositoryAccess
 from repositories.engine.storage.locations import parse_location
 from repositories.engine.storage.remote_locations import is_remote
@@ -92,20 +93,31 @@ def index_directory() -> Path | None:
     return None if seen is None else seen / "indexes"
 
 
-def open_here(location: str, options: RepositoryOptions, terminal: Terminal, *, writes: bool = False) -> "Repository":
+def open_here(
+    location: str, options: RepositoryOptions, terminal: Terminal, *, writes: bool = False, in_part: bool = False
+) -> "Repository":
     """Open the repository in this process, for commands that look, or say something of backups (`writes`).
 
     Who looks is warned of an earlier state. Who writes is refused for it: raises RepositoryRolledBackError, and
-    UnsupportedFormatError where this program must not write.
+    UnsupportedFormatError where this program must not write. With `in_part` it is also opened where its inventory is
+    lost, which is warned of: its `refuse_writing` is an InventoryLostError then.
     """
     # Heavy; a wrong option should not wait for it.
-    from repositories.engine.process.opening import open_for, watch_states
+    from repositories.engine.process import opening
 
     wanted = access(location, options, terminal)
-    repository = open_for(wanted)
+    lost = None
+    try:
+        repository = opening.open_for(wanted)
+    except InventoryLostError as error:
+        if not in_part:
+            raise
+        lost, repository = error, opening.open_what_is_left(wanted, error)
     warn_if_public(wanted.password, terminal)
     repository.warn = terminal.engine_warning
-    watch_states(wanted, repository, writes=writes)
+    if lost is not None:
+        opening.warn_of_what_is_left(repository, lost)
+    opening.watch_states(wanted, repository, writes=writes)
     if writes:
         repository.require_writable()
     return repository

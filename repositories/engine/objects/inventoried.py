@@ -41,7 +41,10 @@ def with_inventory(store: ObjectStore) -> tuple[ObjectStore, InventoryLostError 
             f"both copies of {place} are lost: it lists what counts of all that is older than the rotation of the keys "
             f"to generation {record.generation}"
         )
-        hint = "bring it back from a copy of the repository: without it nothing older can be told from a forgery"
+        hint = (
+            "bring it back from a copy of the repository: without it nothing older can be told from a forgery; list, "
+            "check and restore show what was sealed since"
+        )
         return store, InventoryLostError(message, hint=hint)
     accepted = {(entry.kind, entry.object_id): entry.content_hash for entry in found.entries}
     return replace(store, inventory=accepted, passed_by=frozenset(found.sessions)), None

@@ -11,7 +11,7 @@ from repositories.engine.clock import SYSTEM_CLOCK
 from repositories.engine.display import show_text, time_field
 from repositories.engine.ids import short_id
 from repositories.engine.process.channel import Channel
-from repositories.engine.process.introduction import introduce_check
+from repositories.engine.process.introduction import introduce_reader
 from repositories.engine.process.next_steps import next_step
 from repositories.engine.process.reports import progress_event
 from repositories.engine.process.requests import CheckOrder, Request
@@ -21,7 +21,7 @@ from repositories.engine.progress import Progress, ProgressGate
 def check_repository(request: Request, channel: Channel) -> dict[str, Any]:
     """Check the repository; damage is a result, not an error."""
     order = request.check or CheckOrder()
-    repository = introduce_check(request, channel)
+    repository = introduce_reader(request, channel)
 
     def report(progress: Progress) -> None:
         channel.send(progress_event(progress, None))

@@ -8,6 +8,9 @@ import threading
 import time
 
 from repositories.engine.clock import SYSTEM_CLOCK
+from repositories.engine.errors import InventoryLostError
+from repositories.engine.ids import system_randomness
+from repositories.engine.opening import unlock
 from repositories.engine.process.requests import RepositoryAccess
 from repositories.engine.process.seen_states import SeenStates, ToldState, watch
 from repositories.engine.repository import Repository, open_repository
@@ -56,13 +59,35 @@ def open_for(access: RepositoryAccess) -> Repository:
     return _open(access)
 
 
+def open_what_is_left(access: RepositoryAccess, lost: InventoryLostError) -> Repository:
+    """Open a repository whose newest inventory is `lost`: what the newest keys have sealed counts, and nothing older.
+
+    It is read only. Raises as `open_for` does.
+    """
+    opened = unlock(storage_of(access), access.password.encode(), system_randomness, without_inventory=True)
+    repository = Repository(opened.store, opened.config, SYSTEM_CLOCK, opened.unknown_write_features)
+    repository.refuse_writing = lost
+    return repository
+
+
+def warn_of_what_is_left(repository: Repository, lost: InventoryLostError) -> None:
+    """Say what is left out of a repository that `open_what_is_left` has opened, and what helps."""
+    repository.warn(
+        f"{lost.message}; what is older is left out, and nothing is written. "
+        "Bring it back from a copy of the repository: nothing else tells what is older from a forgery"
+    )
+
+
 def watch_states(
     access: RepositoryAccess, repository: Repository, *, writes: bool = False
 ) -> SeenStates | ToldState | None:
     """Compare the repository with what was seen of it, if `access` names a memory; return that.
 
-    An earlier state is warned of, but not where the caller `writes`: it is refused for that, in the same words.
+    An earlier state is warned of, but not where the caller `writes`: it is refused for that, in the same words. Nothing
+    is compared, or remembered, where the inventory is lost.
     """
+    if repository.refuse_writing is not None:
+        return None
     warn = repository.warn
     if writes:
         repository.warn = _nobody

@@ -11,7 +11,7 @@ from repositories.engine.clock import SYSTEM_CLOCK
 from repositories.engine.display import show_text, time_field
 from repositories.engine.process.channel import Channel
 from repositories.engine.process.check_operation import check_fields
-from repositories.engine.process.introduction import introduce
+from repositories.engine.process.introduction import introduce, introduce_reader
 from repositories.engine.process.reports import progress_event
 from repositories.engine.process.requests import RepairOrder, Request
 from repositories.engine.progress import Progress, ProgressGate
@@ -31,7 +31,8 @@ _ASIDE_LISTED: Final = 1000
 def repair_repository(request: Request, channel: Channel) -> dict[str, Any]:
     """Repair the repository; what is left is a result, not an error."""
     order = request.repair or RepairOrder()
-    repository = introduce(request, channel, writes=not request.dry_run)
+    # Who only wants to know what would be done is told that of what is left, too.
+    repository = introduce_reader(request, channel) if request.dry_run else introduce(request, channel, writes=True)
 
     def report(progress: Progress) -> None:
         channel.send(progress_event(progress, None))

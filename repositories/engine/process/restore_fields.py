@@ -73,10 +73,13 @@ def plan_fields(backup: Backup, target: bytes, plan: RestorePlan) -> dict[str, A
     }
 
 
-def doubted(fields: dict[str, Any], lost: Sequence[str]) -> dict[str, Any]:
-    """Return the same for a backup that was taken for the newest, though any of the `lost` may be newer."""
-    told = {**fields, "lost_manifests": [show_text(name) for name in lost]}
-    if lost and fields["exit_code"] == 0:
+def doubted(fields: dict[str, Any], lost: Sequence[str], *, inventory_lost: bool = False) -> dict[str, Any]:
+    """Return the same for a backup that was taken for the newest, though any of the `lost` may be newer.
+
+    With `inventory_lost` it was chosen among those backups alone that the newest keys have sealed.
+    """
+    told = {**fields, "lost_manifests": [show_text(name) for name in lost], "inventory_lost": inventory_lost}
+    if (lost or inventory_lost) and fields["exit_code"] == 0:
         told["exit_code"] = _SKIPPED
         told["state"] = PARTIAL if fields["state"] == RESTORED else fields["state"]
     return told

@@ -8,16 +8,22 @@ from typing import Any
 from repositories.engine.backup.options import Hooks
 from repositories.engine.clock import SYSTEM_CLOCK
 from repositories.engine.display import show_text
-from repositories.engine.errors import ConfigurationError
-from repositories.engine.manifest.backups import LATEST, find_backup
+from repositories.engine.errors import (
+    BackupDeletedError,
+    BackupNotFoundError,
+    ConfigurationError,
+    InventoryLostError,
+)
+from repositories.engine.manifest.backups import LATEST, Backup, find_backup
 from repositories.engine.process.channel import Channel
-from repositories.engine.process.introduction import introduce
+from repositories.engine.process.introduction import introduce_reader
 from repositories.engine.process.paths import inner_path
 from repositories.engine.process.protocol import Log
 from repositories.engine.process.reports import bucket_of, progress_event
 from repositories.engine.process.requests import Request, RestoreOrder
 from repositories.engine.process.restore_fields import doubted, plan_fields, restore_fields
 from repositories.engine.progress import Progress, ProgressGate
+from repositories.engine.repository import Repository
 from repositories.engine.restore import Deletion, Overwrite, RestoreRequest, in_place_target, plan, restore
 from repositories.engine.storage.locations import directories_of
 
@@ -29,8 +35,8 @@ def restore_backup(request: Request, channel: Channel) -> dict[str, Any]:
         raise ConfigurationError("a restore needs an order", hint="this is a defect of the caller")
     overwrite = _overwrite(order)
     bucket = bucket_of(request, channel)
-    repository = introduce(request, channel)
-    backup = find_backup(repository, order.backup, order.source, at_ns=order.at_ns)
+    repository = introduce_reader(request, channel)
+    backup = _chosen(repository, order)
     lost = repository.damaged_manifests()
     for name in lost:
         # The newest that is left may not be the newest that there was.
@@ -52,7 +58,21 @@ def restore_backup(request: Request, channel: Channel) -> dict[str, Any]:
         fields = plan_fields(backup, wanted.target, plan(repository, backup, wanted, hooks))
     else:
         fields = restore_fields(backup, wanted.target, restore(repository, backup, wanted, hooks))
-    return doubted(fields, lost if order.backup == LATEST else ())
+    return doubted(fields, lost if order.backup == LATEST else (), inventory_lost=_is_in_part(repository))
+
+
+def _chosen(repository: Repository, order: RestoreOrder) -> Backup:
+    """Return the backup that is ordered. One that is not there may be among what a lost inventory leaves out."""
+    try:
+        return find_backup(repository, order.backup, order.source, at_ns=order.at_ns)
+    except BackupNotFoundError as error:
+        if repository.refuse_writing is None or not _is_in_part(repository) or isinstance(error, BackupDeletedError):
+            raise
+        raise repository.refuse_writing from error
+
+
+def _is_in_part(repository: Repository) -> bool:
+    return isinstance(repository.refuse_writing, InventoryLostError)
 
 
 def _overwrite(order: RestoreOrder) -> Overwrite:

@@ -8,7 +8,7 @@ from functools import partial
 
 from repositories.engine.check.report import Beat, CheckReport, PackResult
 from repositories.engine.display import show_count
-from repositories.engine.errors import EngineError
+from repositories.engine.errors import EngineError, InventoryLostError
 from repositories.engine.format.kinds import ObjectKind, names_of, object_name
 from repositories.engine.ids import ChunkKind
 from repositories.engine.index.recovery import is_current, read_unnamed
@@ -135,7 +135,8 @@ class PackMender:
             told = "no index names it, and its directory cannot be read; its blocks are stored anew"
             if self._salvage_parts(pack_id, told):
                 self._bad.append((pack_id, "its directory cannot be read"))
-        for pack in unnamed.packs if wanted else ():
+        # With the inventory most segments are lost that count: what none of the others names is no loss then.
+        for pack in unnamed.packs if wanted and not isinstance(repository.refuse_writing, InventoryLostError) else ():
             if not is_current(repository.store, pack):
                 self._salvage_parts(pack.pack_id, "a retired key sealed it and no index names it; sealed anew")
 
