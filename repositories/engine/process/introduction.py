@@ -7,7 +7,7 @@ import uuid
 
 from repositories.engine.controllers import Controller, put_controller, read_controllers
 from repositories.engine.display import show_text
-from repositories.engine.errors import ConfigurationError, InventoryLostError
+from repositories.engine.errors import ConfigurationError, InventoryLostError, SecurityError
 from repositories.engine.process import opening
 from repositories.engine.process.channel import Channel
 from repositories.engine.process.opening import open_for
@@ -50,6 +50,16 @@ def introduce_writer(request: Request, channel: Channel) -> Repository:
         _record(repository, request.controller, before)
     _tell(request, channel, repository, before)
     return repository
+
+
+def refuse_another(request: Request, repository: Repository) -> None:
+    """Raise SecurityError where this is not the repository that the request expects: a stranger's is not deleted in."""
+    expected = request.repository.expected_id
+    if expected is not None and expected != repository.id:
+        raise SecurityError(
+            f"the repository is {repository.id}, not {show_text(expected)}: nothing was deleted",
+            hint="see whether the directory was swapped; if it is meant, adopt it first",
+        )
 
 
 def uuid_of(text: str, what: str) -> uuid.UUID:
