@@ -147,7 +147,8 @@ def _labels(report: dict[str, Any], *, dry_run: bool) -> list[str]:
     would = "would be " if dry_run else ""
     parts = []
     if report["labels_carried"]:
-        parts.append(f"{report['labels_carried']:,} later tags, notes and holds {would}carried over")
+        what = "later tag, note or hold" if report["labels_carried"] == 1 else "later tags, notes and holds"
+        parts.append(f"{report['labels_carried']:,} {what} {would}carried over")
     if report["labels_ended"]:
         what = "tag or hold" if report["labels_ended"] == 1 else "tags or holds"
         parts.append(f"{report['labels_ended']:,} {what} {would}ended")

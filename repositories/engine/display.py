@@ -64,9 +64,9 @@ def show_bytes(count: int) -> str:
 
 
 def show_count(count: int, noun: str) -> str:
-    """Return a number with its noun: `1 file`, `1,234 directories`."""
+    """Return a number with its noun: `1 file`, `1,234 directories`, `2 keys`."""
     if count != 1:
-        noun = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+        noun = f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2] not in "aeiou" else f"{noun}s"
     return f"{count:,} {noun}"
 
 

@@ -162,13 +162,24 @@ def test_what_was_said_of_a_backup_goes_along(programs: Programs, tree: Path, se
     assert (done["labels_carried"], done["labels_ended"], done["damaged_labels"]) == (3, 0, [])
     assert programs.repo("tag", programs.repository, "latest", "--remove", "yearly").code == exits.DONE
     assert programs.repo("hold", programs.repository, "latest", "--release").code == exits.DONE
+    assert "2 tags or holds would be ended" in copy(programs, second, "--dry-run").out
     again = copy(programs, second)
     assert "2 tags or holds ended" in again.out
-    assert "later tags" not in copy(programs, second).out
+    unchanged = copy(programs, second).out
+    assert not any(word in unchanged for word in ("later tag", "ended"))
     programs.password_file = tmp_path / "second password"
     (copied,) = programs.repo("list", second, "--json").json["backups"]
     assert (copied["tags"], copied["holds"]) == (["made with"], [])
     assert [each["text"] for each in copied["remarks"]] == ["before the move"]
+
+
+def test_one_label_is_told_as_one(programs: Programs, tree: Path, second: Path) -> None:
+    programs.back_up(tree)
+    assert programs.repo("tag", programs.repository, "latest", "--add", "yearly").code == exits.DONE
+    assert "1 later tag, note or hold carried over" in copy(programs, second).out
+    assert programs.repo("tag", programs.repository, "latest", "--remove", "yearly").code == exits.DONE
+    assert "1 tag or hold would be ended" in copy(programs, second, "--dry-run").out
+    assert "1 tag or hold ended" in copy(programs, second).out
 
 
 def test_a_backup_with_a_note_that_cannot_be_read(programs: Programs, tree: Path, second: Path) -> None:

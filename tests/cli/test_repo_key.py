@@ -114,6 +114,7 @@ def test_rotate_names_what_ends_and_what_stays(programs: Programs, new_file: Pat
     assert programs.repo("check", programs.repository, "--read-data").code == exits.DONE
     told = key(programs, "rotate", programs.repository, "--keep-file", programs.password_file)
     assert told.out.splitlines()[0].startswith("stays: password")
+    assert "rotated to generation 3: 1 key kept, 0 ended, " in told.out
     assert "No recovery code stays" in told.err
 
 
@@ -126,12 +127,19 @@ def test_a_rotation_that_fails_says_that_nothing_has_ended(programs: Programs) -
         each.write_bytes(b"no directory")
     failed = key(programs, "rotate", programs.repository, "--keep-file", programs.password_file)
     assert failed.code != exits.DONE
+    assert "all keys are as they were" in failed.err
     assert "would end: recovery code" in failed.err
     assert "No recovery code stays" not in failed.err
     assert failed.out == ""
     for each in (taken, programs.repository / "intents"):
         each.unlink()
     assert key(programs, "list", programs.repository, "--json").json["keys"] == before
+
+
+def test_several_keys_that_stay_are_counted_as_keys(programs: Programs, new_file: Path) -> None:
+    key(programs, "add", programs.repository, "--new-password-file", new_file, "--label", "laptop")
+    words = ("--keep-file", programs.password_file, "--keep-file", new_file)
+    assert "2 keys kept, 1 ended" in key(programs, "rotate", programs.repository, *words).out
 
 
 def test_rotate_without_a_password_to_keep_changes_nothing(programs: Programs, new_file: Path) -> None:

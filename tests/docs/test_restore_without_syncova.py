@@ -1,5 +1,6 @@
 """docs/restore_without_syncova.py restores a real repository, alone (1.8, A9, 1.20)."""
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 from repositories.engine.backup import Hooks
 from repositories.engine.check import CheckRequest, check
 from repositories.engine.ids import ChunkKind, short_id
+from repositories.engine.keys.recovery import format_recovery_code
 from repositories.engine.manifest.entries import EntryType, StreamRef, encode
 from repositories.engine.manifest.pages import Group, encode_leaf
 from repositories.engine.repository import CreateOptions, Repository, create_repository, open_repository
@@ -89,6 +91,19 @@ def test_it_restores_bit_for_bit(tmp_path: Path, tree: Path, repository: Reposit
     assert (restored / "hard link").stat().st_ino == (restored / "directory" / "small").stat().st_ino
     assert (restored / "sparse").stat().st_blocks <= (tree / "sparse").stat().st_blocks + 8
     assert restored.stat().st_mtime_ns == tree.stat().st_mtime_ns
+
+
+@pytest.mark.parametrize("dash", ["\u2010", "\u2011", "\u2013", "\u2014", "\u2212", "\u00a0", "\u202f", " \u2013 ", ""])
+def test_it_takes_what_word_processors_make_of_the_dashes_of_a_recovery_code(dash: str) -> None:
+    """As the engine does: whoever has nothing but the sheet of paper and this program must get in as well."""
+    spec = importlib.util.spec_from_file_location("restore_without_syncova", PROGRAM)
+    assert spec is not None
+    assert spec.loader is not None
+    program = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(program)
+    code = format_recovery_code(bytes(range(20)))
+    assert program.recovery_secret("\ufeff" + code.replace("-", dash)) == bytes(range(20))
+    assert program.recovery_secret(code.replace("-", "/")) is None
 
 
 def test_it_lists_and_restores_an_older_backup_with_the_recovery_code(
