@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from jobs.gates import Column, Gate, Situation, Use, column_of, counts
+from jobs.dependencies import predecessors_of, unmet
+from jobs.gates import Column, Gate, Held, Situation, Use, column_of, counts
 from jobs.models import JobSource, Run
 from jobs.occupancy import Occupancy
 from jobs.queue import order_key
@@ -23,6 +24,7 @@ _COLUMNS: Final = (
     "trigger",
     "priority",
     "created_at",
+    "scheduled_for",
     "not_before",
     "job_id",
     "job__paused_at",
@@ -38,6 +40,7 @@ _COLUMNS: Final = (
     "held_code",
     "held_subject",
     "ignore_windows",
+    "ignore_dependencies",
 )
 
 
@@ -74,6 +77,8 @@ class Candidate:
     held_subject: str
     sources: tuple[SourceLimit, ...]
     ignore_windows: bool = False
+    # What holds it in the jobs that its job waits for.
+    dependency: Held | None = None
 
     @property
     def column(self) -> Column:
@@ -95,12 +100,15 @@ class Candidate:
             frozen=repository_id in occupancy.frozen,
             repository_ready=self.repository_ready,
             window_until="" if self.ignore_windows else occupancy.window_until(self.kind, repository_id, self.job_id),
+            breaker_until=occupancy.breaker_until(repository_id),
+            dependency=self.dependency,
             serial_busy=self.serial_gate and occupancy.serial_busy(repository_id, self.root_run_id),
         )
 
     def occupy(self, occupancy: Occupancy) -> None:
         """Take its places."""
         occupancy.take(self.kind, self.trigger, self.repository_id, self.runner_id)
+        occupancy.try_out(self.kind, self.trigger, self.repository_id, occupancy.now)
         if counts(Gate.SOURCE, self.kind, self.trigger):
             occupancy.sources.update(source.id for source in self.sources)
 
@@ -111,8 +119,9 @@ def waiting_candidates(now: dt.datetime) -> list[Candidate]:
         state=RunState.QUEUED, admitted_at__isnull=True, cancel_requested_at__isnull=True, not_before__lte=now
     )
     rows = list(waiting.order_by().values(*_COLUMNS))
-    sources = source_limits({row["job_id"] for row in rows if row["job_id"]})
-    candidates = [_candidate(row, sources.get(row["job_id"], ())) for row in rows]
+    job_ids = {row["job_id"] for row in rows if row["job_id"]}
+    sources, dependencies = source_limits(job_ids), _dependencies(rows, job_ids)
+    candidates = [_candidate(row, sources.get(row["job_id"], ()), dependencies.get(row["id"])) for row in rows]
     return sorted(candidates, key=lambda one: order_key(one.priority, one.waiting_since, one.run_id, now))
 
 
@@ -127,7 +136,17 @@ def source_limits(job_ids: set[uuid.UUID]) -> Mapping[uuid.UUID, Sequence[Source
     return found
 
 
-def _candidate(row: Mapping[str, Any], sources: Sequence[SourceLimit]) -> Candidate:
+def _dependencies(rows: Sequence[Mapping[str, Any]], job_ids: set[uuid.UUID]) -> Mapping[uuid.UUID, Held | None]:
+    """Return what holds each waiting run in the jobs that its own waits for; who asked by hand may ignore them."""
+    predecessors = predecessors_of(job_ids)
+    return {
+        row["id"]: unmet(predecessors[row["job_id"]], row["scheduled_for"])
+        for row in rows
+        if row["job_id"] in predecessors and not row["ignore_dependencies"]
+    }
+
+
+def _candidate(row: Mapping[str, Any], sources: Sequence[SourceLimit], dependency: Held | None) -> Candidate:
     return Candidate(
         run_id=row["id"],
         kind=RunKind(row["kind"]),
@@ -149,4 +168,5 @@ def _candidate(row: Mapping[str, Any], sources: Sequence[SourceLimit]) -> Candid
         held_subject=row["held_subject"],
         sources=tuple(sources),
         ignore_windows=row["ignore_windows"],
+        dependency=dependency,
     )

@@ -71,6 +71,12 @@ class JobNeededError(ConflictError):
     code = "JOB_NEEDED"
 
 
+class DependencyCycleError(ConflictError):
+    """A job would wait for itself, directly or by way of others; `details` has their names in order."""
+
+    code = "DEPENDENCY_CYCLE"
+
+
 class RunFinishedError(ConflictError):
     """The run has ended; an end is final."""
 
@@ -87,6 +93,18 @@ class RepositoryNotReadyError(ConflictError):
     """The repository takes no backups now; the message says why (E7)."""
 
     code = "REPOSITORY_NOT_READY"
+
+
+class UpkeepPlanNotFoundError(NotFoundError):
+    """The repository has no plan for this kind of upkeep."""
+
+    code = "UPKEEP_PLAN_NOT_FOUND"
+
+
+class RestoreTargetNotAllowedError(ValidationFailedError):
+    """The target lies outside the runner's restore roots, or in Syncova's own data."""
+
+    code = "RESTORE_TARGET_NOT_ALLOWED"
 
 
 class SourceNotAllowedError(ValidationFailedError):

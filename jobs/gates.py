@@ -104,8 +104,16 @@ class Slots:
 
 
 @dataclass(frozen=True, slots=True)
+class Held:
+    """Why a run waits; stored as it is, the sentence is made when it is read."""
+
+    code: HeldCode
+    subject: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Situation:
-    """What is the case for one waiting run. The subjects of gates that nothing shuts yet are empty."""
+    """What is the case for one waiting run. What shuts no gate is empty or None."""
 
     repository: Use
     installation: Use
@@ -117,15 +125,7 @@ class Situation:
     serial_busy: bool = False
     window_until: str = ""
     breaker_until: str = ""
-    dependency: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """Why a run waits; stored as it is, the sentence is made when it is read."""
-
-    code: HeldCode
-    subject: str = ""
+    dependency: Held | None = None
 
 
 def column_of(kind: RunKind, trigger: Trigger) -> Column:
@@ -138,6 +138,11 @@ def column_of(kind: RunKind, trigger: Trigger) -> Column:
 def counts(gate: Gate, kind: RunKind, trigger: Trigger) -> bool:
     """Tell whether a run takes a place of this limit while it is admitted or running."""
     return TABLE[gate][column_of(kind, trigger)] is Rule.COUNTS
+
+
+def is_held_by(gate: Gate, kind: RunKind, trigger: Trigger) -> bool:
+    """Tell whether this gate concerns such a run at all."""
+    return TABLE[gate][column_of(kind, trigger)] is not Rule.FREE
 
 
 def held_by(column: Column, now: Situation) -> Held | None:
@@ -153,7 +158,7 @@ def _shut(column: Column, now: Situation) -> Held | None:
         (Gate.FREEZE, now.frozen, Held(HeldCode.FROZEN, repository)),
         (Gate.FREEZE, not now.repository_ready, Held(HeldCode.REPOSITORY_NOT_READY, repository)),
         (Gate.WINDOW, bool(now.window_until), Held(HeldCode.WINDOW, now.window_until)),
-        (Gate.DEPENDENCY, bool(now.dependency), Held(HeldCode.DEPENDENCY, now.dependency)),
+        (Gate.DEPENDENCY, now.dependency is not None, now.dependency),
         (Gate.BREAKER, bool(now.breaker_until), Held(HeldCode.BREAKER, repository)),
     )
     for gate, is_shut, held in gates:

@@ -11,7 +11,7 @@ from django.db.models import Prefetch, Q, QuerySet
 from django.db.models.functions import Lower
 
 from jobs.errors import no_such_job
-from jobs.models import Job, JobSource, Run, Schedule
+from jobs.models import Job, JobDependency, JobSource, Run, Schedule
 from jobs.selectors import jobs_visible, runs_visible
 from jobs.sentences import held_sentence, is_postponed, postponed_sentence
 from jobs.states import ACTIVE_STATES
@@ -48,16 +48,18 @@ class HeldSentences:
 
 
 def jobs_listed() -> QuerySet[Job]:
-    """Return visible jobs with their sources, schedules and active run: four queries whatever their number."""
+    """Return visible jobs with sources, schedules, dependencies and active run: five queries whatever their number."""
     sources = JobSource.objects.select_related("source").order_by("position")
     schedules = Schedule.objects.filter(deleted_at__isnull=True).order_by("id")
     active = Run.objects.filter(state__in=ACTIVE_STATES).select_related("repository", "origin_run").order_by("id")
+    dependencies = JobDependency.objects.select_related("predecessor").order_by("predecessor__name", "id")
     return (
         jobs_visible()
         .annotate(name_key=Lower("name"))
         .prefetch_related(
             Prefetch("job_sources", queryset=sources, to_attr="listed_sources"),
             Prefetch("schedules", queryset=schedules, to_attr="listed_schedules"),
+            Prefetch("dependencies", queryset=dependencies, to_attr="listed_dependencies"),
             Prefetch("runs", queryset=active, to_attr="listed_runs"),
         )
     )

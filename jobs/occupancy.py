@@ -17,8 +17,8 @@ from django.db import DatabaseError
 from django.db.models import Q, QuerySet, Sum
 
 from jobs import windows
-from jobs.gates import Gate, Slots, Use, counts
-from jobs.models import Run, TaskRun, WorkerProcess
+from jobs.gates import Gate, Slots, Use, counts, is_held_by
+from jobs.models import RepositoryBreaker, Run, TaskRun, WorkerProcess
 from jobs.states import RunKind, RunState, Trigger
 from jobs.window_rows import current_rules, subject_of
 from repositories.models import RepositoryFreeze
@@ -43,6 +43,9 @@ class Occupancy:
     # Roots of started chains whose retry or requeue waits, by repository: the serial gate is busy for all others.
     pending_chains: dict[uuid.UUID, set[uuid.UUID]] = field(default_factory=dict)
     reserved_sources: set[uuid.UUID] = field(default_factory=set)
+    # Until when the breakers of failing repositories are open, and which of them a run is trying after that.
+    breakers: dict[uuid.UUID, dt.datetime] = field(default_factory=dict)
+    tried: set[uuid.UUID] = field(default_factory=set)
     # All windows, and the moment at which a run would start.
     rules: Sequence[windows.Rule] = ()
     now: dt.datetime | None = None
@@ -61,6 +64,23 @@ class Occupancy:
         self.runners[runner_id] += 1
         if kind is not RunKind.RESTORE:
             self.runners_by_others[runner_id] += 1
+
+    def try_out(
+        self, kind: RunKind, trigger: Trigger, repository_id: uuid.UUID, admitted_at: dt.datetime | None
+    ) -> None:
+        """Note that a run tries a repository that kept failing; one admitted before the pause was over does not."""
+        until = self.breakers.get(repository_id)
+        if until is None or admitted_at is None or admitted_at < until:
+            return
+        if is_held_by(Gate.BREAKER, kind, trigger):
+            self.tried.add(repository_id)
+
+    def breaker_until(self, repository_id: uuid.UUID) -> str:
+        """Return until when the repository's breaker is open, "" when a run may start: the first in order tries it."""
+        until = self.breakers.get(repository_id)
+        if until is None or self.now is None:
+            return ""
+        return until.isoformat() if self.now < until or repository_id in self.tried else ""
 
     def installation_use(self) -> Use:
         """Return how much of the installation's limit is taken."""
@@ -97,12 +117,15 @@ def count_occupancy(*, now: dt.datetime) -> Occupancy:
     occupancy = Occupancy(slots=live_slots(now), frozen=_frozen(), pending_chains=_pending_chains())
     occupancy.rules, occupancy.now = current_rules(), now
     active = Run.objects.filter(Q(state=RunState.RUNNING) | Q(state=RunState.QUEUED, admitted_at__isnull=False))
-    rows = list(active.values_list("id", "kind", "trigger", "repository_id", "runner_id", "worker"))
+    rows = list(active.values_list("id", "kind", "trigger", "repository_id", "runner_id", "worker", "admitted_at"))
+    # After the runs: one that ends in between is then seen with what its end says of the repository.
+    occupancy.breakers = _open_breakers()
     hosts = _live_hosts(now)
-    for _, kind, trigger, repository_id, runner_id, worker in rows:
+    for _, kind, trigger, repository_id, runner_id, worker, admitted_at in rows:
         # The slots of a host that is silent are not counted on, so what still runs there takes none of the others'.
         slot = not worker or (runner_id, worker.rpartition(":")[0]) in hosts
         occupancy.take(RunKind(kind), Trigger(trigger), repository_id, runner_id, slot=slot)
+        occupancy.try_out(RunKind(kind), Trigger(trigger), repository_id, admitted_at)
     taken = TaskRun.objects.filter(run_id__in=[row[0] for row in rows]).values_list("source_id", flat=True)
     occupancy.sources.update(taken)
     return occupancy
@@ -124,6 +147,11 @@ def live_slots(now: dt.datetime) -> dict[uuid.UUID, int]:
 
 def _frozen() -> frozenset[uuid.UUID]:
     return frozenset(RepositoryFreeze.objects.filter(cleared_at__isnull=True).values_list("repository_id", flat=True))
+
+
+def _open_breakers() -> dict[uuid.UUID, dt.datetime]:
+    tripped = RepositoryBreaker.objects.filter(open_until__isnull=False)
+    return dict(tripped.values_list("repository_id", "open_until"))
 
 
 def _pending_chains() -> dict[uuid.UUID, set[uuid.UUID]]:

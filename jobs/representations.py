@@ -11,7 +11,7 @@ from typing import Any
 from jobs.listing import HeldSentences
 from jobs.models import Job, JobSource, Run, RunEvent, Schedule, TaskRun
 from jobs.run_log import LogLine
-from jobs.selectors import delay_seconds, phase, postponed_seconds, schedule_sentence, silent_since
+from jobs.selectors import delay_seconds, phase, postponed_seconds, schedule_sentence, silent_since, stalled_since
 from jobs.sentences import flag_sentence, is_postponed, is_unseen, reason_sentence
 from jobs.states import HeldCode, RunState
 from jobs.window_rows import read_subject
@@ -42,7 +42,11 @@ def job_json(job: Any, sentences: HeldSentences) -> dict[str, Any]:
         "strict": job.strict,
         "max_attempts": job.max_attempts,
         "rpo_seconds": job.rpo_seconds,
+        "start_deadline_seconds": job.start_deadline_seconds,
         "max_runtime_seconds": job.max_runtime_seconds,
+        "depends_on": [
+            {"id": str(one.predecessor_id), "name": one.predecessor.name} for one in job.listed_dependencies
+        ],
         "revision": job.revision_number,
         "created_at": instant(job.created_at),
         "updated_at": instant(job.updated_at),
@@ -66,12 +70,14 @@ def run_json(run: Run, sentences: HeldSentences) -> dict[str, Any]:
         "requested_by": run.requested_by,
         "accept_new_root": run.accept_new_root,
         "ignore_windows": run.ignore_windows,
+        "ignore_dependencies": run.ignore_dependencies,
         "attempt": run.attempt,
         "priority": run.priority,
         "root_run": _id(run.root_run_id),
         "origin_run": _id(run.origin_run_id),
         **_times(run),
         "silent_since": instant(silent_since(run, sentences.now)),
+        "stalled_since": instant(stalled_since(run, sentences.now)),
         "held": _held_json(run, sentences),
         "cancel": _cancel_json(run),
         "reason": reason_sentence(run),
@@ -157,6 +163,7 @@ def _active_json(run: Run, sentences: HeldSentences) -> dict[str, Any]:
         "phase": phase(run),
         "since": instant(run.started_at or run.created_at),
         "silent_since": instant(silent_since(run, sentences.now)),
+        "stalled_since": instant(stalled_since(run, sentences.now)),
         "held": _held_json(run, sentences),
     }
 

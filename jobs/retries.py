@@ -7,12 +7,14 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
-from jobs.states import FailureClass
+from jobs.states import FailureClass, RunKind
 
 RETRYABLE: Final = frozenset(
     {FailureClass.TRANSIENT, FailureClass.NETWORK, FailureClass.REPOSITORY, FailureClass.SOURCE}
 )
 MAX_ATTEMPTS: Final = 10
+# Of checks and the rest, which belong to no job that could say otherwise.
+OPERATION_ATTEMPTS: Final = 3
 # The part of a delay that jitter may take away; upwards it would break the cap.
 JITTER_SHARE: Final = 0.25
 
@@ -25,6 +27,11 @@ class RetryPolicy:
     first_delay: float = 30.0
     factor: float = 2.0
     longest_delay: float = 900.0
+
+
+def operation_attempts(kind: RunKind) -> int:
+    """Return how often a run that belongs to no job is tried: a restore once, since somebody waits for what it says."""
+    return 1 if kind is RunKind.RESTORE else OPERATION_ATTEMPTS
 
 
 def is_retryable(failure_class: str) -> bool:

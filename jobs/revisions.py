@@ -66,6 +66,7 @@ def _snapshot(job: Job) -> dict[str, Any]:
         "rpo_seconds": job.rpo_seconds,
         "start_deadline_seconds": job.start_deadline_seconds,
         "max_runtime_seconds": job.max_runtime_seconds,
+        "depends_on": sorted(map(str, job.dependencies.values_list("predecessor", flat=True))),
         "sources": [
             {
                 "source_id": str(place.source_id),

@@ -17,6 +17,8 @@ from jobs.states import RunState, ScheduleState
 from repositories.models import RepositoryFreeze
 
 MISSED_BEATS: Final = 3
+# As long as workers wait before they write the event `stalled`.
+STALLED_AFTER: Final = dt.timedelta(minutes=15)
 
 # A paused job is not due, whatever its schedules planned before the pause.
 _DUE = Q(paused_at__isnull=True, schedules__state=ScheduleState.ACTIVE, schedules__deleted_at__isnull=True)
@@ -75,6 +77,14 @@ def silent_since(run: Run, now: dt.datetime) -> dt.datetime | None:
         return None
     patience = dt.timedelta(seconds=MISSED_BEATS * settings.SYNCOVA_HEARTBEAT_SECONDS)
     return run.heartbeat_at if now - run.heartbeat_at > patience else None
+
+
+def stalled_since(run: Run, now: dt.datetime) -> dt.datetime | None:
+    """Return when a running run last moved, None while it does; its worker may be alive and wait for a dead mount."""
+    moved_at = run.progress_at or run.started_at
+    if run.state != RunState.RUNNING or moved_at is None:
+        return None
+    return moved_at if now - moved_at >= STALLED_AFTER else None
 
 
 def phase(run: Run) -> str:

@@ -13,11 +13,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from jobs.flags import NO_FREE_INSTANT
-from jobs.models import Run, Schedule, ScheduleDecision, Source
-from jobs.states import HeldCode, RunState, ScheduleState, Trigger
+from jobs.models import Job, RepositoryBreaker, Run, Schedule, ScheduleDecision, Source
+from jobs.retries import operation_attempts
+from jobs.states import HeldCode, RunKind, RunState, ScheduleState, Trigger
 from jobs.window_rows import read_subject
 from jobs.windows import BlockCode
 from repositories.models import RepositoryFreeze
+from syncova_project import clock
 
 # The engine's kinds of problems that skip an object; a strict job's warnings skip too.
 REASONS: Final[Mapping[str, Callable[[], str]]] = {
@@ -40,6 +42,11 @@ REASONS: Final[Mapping[str, Callable[[], str]]] = {
     "unmounted": lambda: _("a file system in the source is not mounted"),
     "leftovers": lambda: _("something else in place of a file system that is not mounted"),
     "SOURCE_NOT_ALLOWED": lambda: _("source outside the allowed directories"),
+    "kept": lambda: _("something else was there and was kept"),
+    "failed": lambda: _("could not be written"),
+    "collided": lambda: _("the target takes its name for another one's"),
+    "spared": lambda: _("deletion held off meanwhile"),
+    "lost_manifests": lambda: _("a damaged backup may be newer"),
     "SOURCE_NOT_REPORTED": lambda: _("source not reported by its worker"),
 }
 
@@ -73,7 +80,7 @@ def postponed_sentence(run: Run) -> str:
         return held_sentence(run)
     if run.trigger != Trigger.RETRY:
         return _("Waits for its time: %(at)s.") % told
-    told["most"] = run.job.max_attempts if run.job else run.attempt
+    told["most"] = run.job.max_attempts if run.job else operation_attempts(RunKind(run.kind))
     told["code"] = (run.origin_run.error_code if run.origin_run else "") or _("a failure")
     return _("Waits: attempt %(attempt)d of %(most)d starts at %(at)s, after %(code)s.") % told
 
@@ -172,7 +179,7 @@ def _reason(code: str) -> str:
 def _cancelled_sentence(run: Run) -> str:
     origins = {
         "user": _("Cancelled by %(actor)s.") % {"actor": run.cancelled_by or _("a person")},
-        "shutdown": _("Cancelled because its worker was shut down; it is queued again."),
+        "shutdown": _shut_down(run),
         "job_paused": _("Cancelled because its job was paused by %(actor)s.") % {"actor": run.cancelled_by},
         "job_deleted": _("Cancelled because its job was deleted by %(actor)s.") % {"actor": run.cancelled_by},
     }
@@ -192,6 +199,12 @@ def _source_limit(run: Run) -> str:
     return _("Waits for the source %(name)s: %(taken)d of %(limit)d runs.") % told
 
 
+def _shut_down(run: Run) -> str:
+    if run.reason_parameters.get("requeued") is False:
+        return _("Cancelled because its worker was shut down; it is not queued again.")
+    return _("Cancelled because its worker was shut down; it is queued again.")
+
+
 def _installation_limit(run: Run) -> str:
     told = {"taken": _active().exclude(kind="restore").count(), "limit": settings.SYNCOVA_GLOBAL_LIMIT}
     return _("Waits for the installation's limit: %(taken)d of %(limit)d runs.") % told
@@ -201,6 +214,27 @@ def _frozen(run: Run) -> str:
     row = RepositoryFreeze.objects.filter(repository_id=run.repository_id, cleared_at__isnull=True).first()
     told = {"name": run.repository.name, "reason": row.reason if row else ""}
     return _("Waits because the repository %(name)s is frozen: %(reason)s") % told
+
+
+def _breaker(run: Run) -> str:
+    row = RepositoryBreaker.objects.filter(repository_id=run.repository_id, open_until__isnull=False).first()
+    if row is None or row.open_until is None:
+        return _("Waits because the repository %(name)s kept failing.") % {"name": run.held_subject}
+    told = {"name": run.held_subject, "count": row.failures, "code": row.error_code}
+    if row.open_until <= clock.now():
+        return _("Waits while a run tries the repository %(name)s, which failed %(count)d times: %(code)s.") % told
+    told["at"] = row.open_until.astimezone(dt.UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    return _("Waits until %(at)s: the repository %(name)s failed %(count)d times in a row, last with %(code)s.") % told
+
+
+def _dependency_failed(run: Run) -> str:
+    told = {"name": run.held_subject}
+    last = Job.objects.filter(name=run.held_subject, deleted_at__isnull=True).values_list("last_state", flat=True)
+    state = last.first()
+    if not state or state == RunState.SUCCEEDED:
+        return _("Waits for the job %(name)s, whose last run did not succeed.") % told
+    told["state"] = RunState(state).label.lower()
+    return _("Waits for the job %(name)s, whose last run ended as %(state)s.") % told
 
 
 def _active() -> Any:
@@ -215,7 +249,7 @@ _HELD: Final[Mapping[HeldCode, Callable[[Run], str]]] = {
     HeldCode.JOB_PAUSED: _of(lambda: _("Waits because its job is paused.")),
     HeldCode.WINDOW: lambda run: window_sentence(run.held_subject),
     HeldCode.FROZEN: _frozen,
-    HeldCode.BREAKER: _of(lambda: _("Waits because the repository %(subject)s keeps failing.")),
+    HeldCode.BREAKER: _breaker,
     HeldCode.REPOSITORY_NOT_READY: _of(lambda: _("Waits until the repository %(subject)s has been opened.")),
     HeldCode.REPOSITORY_LIMIT: _repository_limit,
     HeldCode.SERIAL_GATE: _of(lambda: _("Waits until nothing else runs or is to be retried on %(subject)s.")),
@@ -227,5 +261,8 @@ _HELD: Final[Mapping[HeldCode, Callable[[Run], str]]] = {
     HeldCode.RESTORE_SLOT: _of(lambda: _("Waits: the last free slot of the group %(subject)s is kept for restores.")),
     HeldCode.NOT_TAKEN: _of(lambda: _("Was admitted, but no worker took it within a minute.")),
     HeldCode.UNSTARTABLE: _of(lambda: _("Was not admitted: the stored revision of its job cannot be read.")),
-    HeldCode.DEPENDENCY: _of(lambda: _("Waits for the job %(subject)s.")),
+    HeldCode.DEPENDENCY: _of(lambda: _("Waits for the job %(subject)s: its run has not ended.")),
+    HeldCode.DEPENDENCY_PAUSED: _of(lambda: _("Waits for the job %(subject)s, which is paused.")),
+    HeldCode.DEPENDENCY_NEVER_RAN: _of(lambda: _("Waits for the job %(subject)s, which has never run.")),
+    HeldCode.DEPENDENCY_FAILED: _dependency_failed,
 }

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from rest_framework import serializers
 
-from jobs.services.new_job import MAX_EXCLUDE_CHARACTERS, MAX_EXCLUDES, MAX_NAME, MAX_SOURCES
+from jobs.services.new_job import MAX_DEPENDENCIES, MAX_EXCLUDE_CHARACTERS, MAX_EXCLUDES, MAX_NAME, MAX_SOURCES
 from jobs.states import Priority, RunKind, RunState, SourceType, WindowKind
 from jobs.windows.parsing import DAYS
 from jobs.windows.parsing import KINDS as WINDOW_KINDS
@@ -91,7 +91,20 @@ class JobInput(StrictSerializer):
     strict = serializers.BooleanField(default=False)
     max_attempts = serializers.IntegerField(min_value=1, max_value=10, default=3)
     rpo_seconds = serializers.IntegerField(min_value=1, max_value=MAX_SECONDS, required=False, allow_null=True)
+    start_deadline_seconds = serializers.IntegerField(
+        min_value=1,
+        max_value=MAX_SECONDS,
+        required=False,
+        allow_null=True,
+        help_text="How long a run may wait for its start; after that it ends as failed.",
+    )
     max_runtime_seconds = serializers.IntegerField(min_value=1, max_value=MAX_SECONDS, required=False, allow_null=True)
+    depends_on = serializers.ListField(
+        child=serializers.UUIDField(),
+        max_length=MAX_DEPENDENCIES,
+        default=list,
+        help_text="Jobs whose last run must have succeeded before this one's may start.",
+    )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Return the job with `schedules` alone; without either it runs by hand."""
@@ -100,6 +113,12 @@ class JobInput(StrictSerializer):
             raise serializers.ValidationError({"schedule": ["Give schedule or schedules, not both."]})
         attrs["schedules"] = [single] if single is not None else attrs.get("schedules", [])
         return attrs
+
+
+class DependenciesBody(StrictSerializer):
+    """The body of PUT /jobs/{id}/dependencies: all jobs that this one waits for; an empty list is none."""
+
+    depends_on = serializers.ListField(child=serializers.UUIDField(), max_length=MAX_DEPENDENCIES)
 
 
 class RunOrder(StrictSerializer):
@@ -111,6 +130,10 @@ class RunOrder(StrictSerializer):
 
     ignore_windows = serializers.BooleanField(
         default=False, help_text="Starts it whatever windows say; needs the right jobs.write, and is audited."
+    )
+    ignore_dependencies = serializers.BooleanField(
+        default=False,
+        help_text="Starts it whatever the jobs that it waits for did; needs the right jobs.write, and is audited.",
     )
 
 

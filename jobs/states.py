@@ -166,6 +166,9 @@ class HeldCode(TextChoices):
     RESTORE_SLOT = "restore_slot", "The last slot is kept for restores"
     NOT_TAKEN = "not_taken", "Not taken by the group"
     DEPENDENCY = "dependency", "Waits for another job"
+    DEPENDENCY_PAUSED = "dependency_paused", "Waits for a job that is paused"
+    DEPENDENCY_NEVER_RAN = "dependency_never_ran", "Waits for a job that has never run"
+    DEPENDENCY_FAILED = "dependency_failed", "Waits for a job whose last run did not succeed"
     UNSTARTABLE = "unstartable", "Cannot be prepared"
 
 

@@ -29,6 +29,7 @@ class NewRun:
     priority: str
     job_id: uuid.UUID | None = None
     schedule_id: uuid.UUID | None = None
+    upkeep_id: uuid.UUID | None = None
     root_run_id: uuid.UUID | None = None
     origin_run_id: uuid.UUID | None = None
     attempt: int = 1
@@ -36,13 +37,14 @@ class NewRun:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     accept_new_root: bool = False
     ignore_windows: bool = False
+    ignore_dependencies: bool = False
     # Why it waits from its first moment on: a window that is shut; told before a pass has looked at it.
     held_code: str = ""
     held_subject: str = ""
 
     def told(self) -> dict[str, Any]:
         """Return what its first event says."""
-        asked = {"accept_new_root": self.accept_new_root, "ignore_windows": self.ignore_windows}
+        asked = {name: getattr(self, name) for name in ("accept_new_root", "ignore_windows", "ignore_dependencies")}
         return {"trigger": self.trigger} | {name: True for name, wanted in asked.items() if wanted}
 
 
@@ -65,6 +67,7 @@ class EndedRun:
     parameters: Mapping[str, Any]
     accept_new_root: bool = False
     ignore_windows: bool = False
+    ignore_dependencies: bool = False
 
 
 def successor(
@@ -106,4 +109,5 @@ def _following(run: EndedRun, trigger: Trigger, not_before: dt.datetime, *, atte
         parameters=run.parameters,
         accept_new_root=run.accept_new_root,
         ignore_windows=run.ignore_windows,
+        ignore_dependencies=run.ignore_dependencies,
     )

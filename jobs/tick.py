@@ -1,7 +1,7 @@
-"""One pass of the scheduler (A1): guard, reaper, unanswered runs, zone rules, claim, admission; many at once are fine.
+"""One pass of the scheduler (A1): guard, reaper, unanswered runs, zone rules, claim, deadlines, admission.
 
-Owns the order alone. Each step is safe by its own transactions, so a pass that dies half-way is no different from
-one that began later.
+Owns the order alone. Many at once are fine: each step is safe by its own transactions, so a pass that dies half-way
+is no different from one that began later.
 """
 
 import datetime as dt
@@ -10,9 +10,11 @@ from typing import Final
 
 from jobs.admission import admit_waiting
 from jobs.claims import claim_due
+from jobs.deadlines import expire_late
 from jobs.pass_guard import PassStart, begin_pass, pass_wanted
 from jobs.reaper import reap
 from jobs.unanswered import ring_or_withdraw
+from jobs.upkeep import claim_upkeep
 from jobs.zone_rules import adopt_zone_rules
 from repositories.services import inspections_sweep
 
@@ -31,6 +33,7 @@ class PassResult:
     queued: int = 0
     coalesced: int = 0
     flagged: int = 0
+    expired: int = 0
     admitted: int = 0
     held: int = 0
 
@@ -57,15 +60,18 @@ def _do(start: PassStart) -> PassResult:
     answered = ring_or_withdraw(now=start.now)
     adopt_zone_rules(now=start.now)
     claimed = claim_due(now=start.now)
+    kept_up = claim_upkeep(now=start.now)
+    expired = expire_late(now=start.now)
     admitted = admit_waiting(now=start.now)
     return PassResult(
         began=True,
         orphaned=orphaned,
         withdrawn=answered.withdrawn,
         rung_again=answered.rung_again,
-        queued=claimed.queued,
-        coalesced=claimed.coalesced,
-        flagged=claimed.flagged,
+        queued=claimed.queued + kept_up.queued,
+        coalesced=claimed.coalesced + kept_up.coalesced,
+        flagged=claimed.flagged + kept_up.flagged,
+        expired=expired,
         admitted=admitted.admitted,
         held=admitted.held,
     )

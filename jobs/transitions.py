@@ -6,24 +6,21 @@ elsewhere and handed in.
 """
 
 import datetime as dt
-import random
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any, Final
 
-from django.conf import settings
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Case, Exists, OuterRef, Q, QuerySet, Value, When
 from django.db.models.functions import Greatest
 
-from jobs import task_runs
+from jobs import breakers, endings, task_runs
 from jobs.doorbell import request_pass
 from jobs.executors import Failure, Progress
 from jobs.models import Job, Run, RunEvent
-from jobs.retries import RetryPolicy
-from jobs.states import CancelOrigin, FailureClass, HeldCode, RunKind, RunState
-from jobs.successors import EndedRun, NewRun, successor
+from jobs.states import CancelOrigin, HeldCode, RunKind, RunState
+from jobs.successors import NewRun
 from jobs.verdict import Verdict
 from repositories.identifiers import new_id
 from repositories.models import Repository, RepositoryFreeze
@@ -35,9 +32,7 @@ _NOT_FROZEN: Final = Q(kind__in=FREE_OF_FREEZE) | ~Exists(
     RepositoryFreeze.objects.filter(repository=OuterRef("repository"), cleared_at__isnull=True)
 )
 _NOT_HELD: Final[Mapping[str, Any]] = {"held_code": "", "held_subject": "", "held_since": None}
-_FIGURES: Final = ("files", "skipped", "warnings", "logical_bytes", "bytes_read", "bytes_stored")
 _NEW_RUN: Final = tuple(each.name for each in fields(NewRun))
-_jitter = random.SystemRandom()
 
 
 def enqueue(new: NewRun, *, now: dt.datetime) -> Run | None:
@@ -117,10 +112,15 @@ def start(run_id: uuid.UUID, fence: int, worker: str, *, mark: str = "", now: dt
 
 
 def heartbeat(run_id: uuid.UUID, fence: int, progress: Progress | None, *, now: dt.datetime) -> bool:
-    """Give a running run's sign of life, with its progress; False: the lease is lost, write nothing more."""
+    """Give a running run's sign of life, with its progress; False: the lease is lost, write nothing more.
+
+    `progress_at` is when it last moved: the same told again is a sign of life and no progress.
+    """
     values: dict[str, Any] = {"heartbeat_at": now}
     if progress is not None:
-        values |= {"progress": asdict(progress), "progress_at": now}
+        told = asdict(progress)
+        moved = Case(When(progress=told, then="progress_at"), default=Value(now))
+        values |= {"progress": told, "progress_at": moved}
     return bool(_running(run_id, fence).update(**values))
 
 
@@ -146,13 +146,25 @@ def finish(run_id: uuid.UUID, fence: int, verdict: Verdict, *, now: dt.datetime)
         return run is not None and _close(run, job, verdict, now=now, actor="")
 
 
+def expire(run_id: uuid.UUID, failure: Failure, *, not_before: dt.datetime, now: dt.datetime) -> bool:
+    """Waiting or admitted → failed, since its start deadline has passed; False if it started, ended or was moved."""
+    with transaction.atomic():
+        job = lock_job(run_id)
+        queued = Run.objects.filter(id=run_id, state=RunState.QUEUED, not_before=not_before)
+        run = queued.select_for_update(no_key=True).first()
+        verdict = Verdict(RunState.FAILED, "start_deadline", failure=failure)
+        return run is not None and _close(run, job, verdict, now=now, actor="scheduler")
+
+
 def orphan(run_id: uuid.UUID, fence: int, silent_since: dt.datetime, *, now: dt.datetime) -> bool:
     """Running → failed (transient), or cancelled if that was asked for, when no sign of life came since then (A15)."""
     with transaction.atomic():
         job = lock_job(run_id)
         silent = _running(run_id, fence).filter(heartbeat_at__lt=silent_since)
         run = silent.select_for_update(no_key=True).first()
-        return run is not None and _close(run, job, _lost(run, "gave no sign of life since"), now=now, actor="reaper")
+        if run is None:
+            return False
+        return _close(run, job, endings.lost(run, "gave no sign of life since"), now=now, actor="reaper")
 
 
 def worker_died(run_id: uuid.UUID, fence: int, mark: str, *, now: dt.datetime) -> bool:
@@ -163,7 +175,9 @@ def worker_died(run_id: uuid.UUID, fence: int, mark: str, *, now: dt.datetime) -
     with transaction.atomic():
         job = lock_job(run_id)
         run = _running(run_id, fence).filter(worker_mark=mark).select_for_update(no_key=True).first()
-        return run is not None and _close(run, job, _lost(run, "is gone, last heard of at"), now=now, actor="reaper")
+        if run is None:
+            return False
+        return _close(run, job, endings.lost(run, "is gone, last heard of at"), now=now, actor="reaper")
 
 
 def request_cancel(run_id: uuid.UUID, origin: CancelOrigin, actor: str, *, now: dt.datetime) -> RunState | None:
@@ -197,20 +211,15 @@ def lock_job(run_id: uuid.UUID) -> Job | None:
     return Job.objects.select_for_update(no_key=True).filter(id__in=job_id).first()
 
 
-def _lost(run: Run, what: str) -> Verdict:
-    if run.cancel_requested_at is not None:
-        return Verdict(RunState.CANCELLED, "worker_lost", cancel_origin=CancelOrigin(run.cancel_origin))
-    message = f"The worker {run.worker} {what} {run.heartbeat_at:%Y-%m-%d %H:%M:%S} UTC."
-    failure = Failure("WORKER_LOST", message, FailureClass.TRANSIENT, hint="The run is tried again by its policy.")
-    return Verdict(RunState.FAILED, "worker_lost", failure=failure)
-
-
 def _close(run: Run, job: Job | None, verdict: Verdict, *, now: dt.datetime, actor: str) -> bool:
     """Write the end of a locked run, of its open task runs and on its job, and queue what follows."""
+    following = endings.follower(run, job, verdict, now=now)
+    verdict = endings.with_follower(verdict, following)
     still = Run.objects.filter(id=run.id, fence=run.fence, state=run.state, admitted_at=run.admitted_at)
     # A host whose time was behind must not make the result unwritable: an end is never before its start.
     ended = Greatest(now, "started_at") if run.started_at else now
-    if not still.update(state=verdict.state, finished_at=ended, **_NOT_HELD, **_told(run, verdict, now, actor)):
+    told = endings.columns(run, verdict, actor, now=now)
+    if not still.update(state=verdict.state, finished_at=ended, **_NOT_HELD, **told):
         return False
     task_runs.close_open(run.id, verdict, now=now)
     _event(
@@ -221,10 +230,15 @@ def _close(run: Run, job: Job | None, verdict: Verdict, *, now: dt.datetime, act
         origin=RunState(run.state),
         to=verdict.state,
         actor=actor,
-        parameters={"reason": verdict.reason_code, **verdict.reason_parameters},
+        parameters=verdict.told(),
     )
+    change = breakers.note_end(run, verdict, now=now)
+    if change is not None:
+        _event(run.id, change.code, now, fence=run.fence, parameters=dict(change.told))
     if job is not None:
-        _follow(run, job, verdict, now)
+        endings.note_last(job, run, verdict, now=now)
+    if following is not None:
+        enqueue(following, now=now)
     request_pass()
     return True
 
@@ -232,53 +246,6 @@ def _close(run: Run, job: Job | None, verdict: Verdict, *, now: dt.datetime, act
 def _columns(new: NewRun, now: dt.datetime) -> dict[str, Any]:
     """Return a new run's columns; shallow, since a claim makes hundreds."""
     return {name: getattr(new, name) for name in _NEW_RUN} | {"held_since": now if new.held_code else None}
-
-
-def _told(run: Run, verdict: Verdict, now: dt.datetime, actor: str) -> dict[str, Any]:
-    """Return the columns of a verdict."""
-    told: dict[str, Any] = {name: getattr(verdict.figures, name) for name in _FIGURES}
-    told |= {"reason_code": verdict.reason_code, "reason_parameters": dict(verdict.reason_parameters)}
-    if verdict.failure is not None:
-        failure = verdict.failure
-        told |= {"failure_class": failure.failure_class, "error_code": failure.code}
-        told |= {"error_message": failure.message, "error_hint": failure.hint}
-    if verdict.cancel_origin is not None:
-        told |= {"cancel_origin": verdict.cancel_origin, "cancel_requested_at": run.cancel_requested_at or now}
-        told |= {"cancelled_by": run.cancelled_by or actor}
-    return told
-
-
-def _follow(run: Run, job: Job, verdict: Verdict, now: dt.datetime) -> None:
-    last: dict[str, Any] = {"last_run_id": run.id, "last_state": verdict.state, "last_finished_at": now}
-    if verdict.state is RunState.SUCCEEDED:
-        last["last_succeeded_at"] = now
-    Job.objects.filter(id=job.id).update(**last)
-    if job.deleted_at is not None or job.paused_at is not None:
-        return
-    policy = RetryPolicy(max_attempts=job.max_attempts, first_delay=settings.SYNCOVA_RETRY_SECONDS)
-    following = successor(_ended(run), verdict, policy, now=now, jitter=_jitter.random())
-    if following is not None:
-        enqueue(following, now=now)
-
-
-def _ended(run: Run) -> EndedRun:
-    return EndedRun(
-        id=run.id,
-        root_run_id=run.root_run_id,
-        attempt=run.attempt,
-        requeues=run.requeues,
-        kind=RunKind(run.kind),
-        repository_id=run.repository_id,
-        runner_id=run.runner_id,
-        job_id=run.job_id,
-        schedule_id=run.schedule_id,
-        scheduled_for=run.scheduled_for,
-        priority=run.priority,
-        requested_by=run.requested_by,
-        parameters=run.parameters,
-        accept_new_root=run.accept_new_root,
-        ignore_windows=run.ignore_windows,
-    )
 
 
 def _event(run_id: uuid.UUID, code: str, now: dt.datetime, **told: Any) -> None:

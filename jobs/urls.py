@@ -7,10 +7,12 @@ from jobs import run_views, views, window_views
 urlpatterns = [
     path("jobs", views.JobsView.as_view(), name="jobs"),
     path("jobs/<uuid:job_id>", views.JobView.as_view(), name="job"),
+    path("jobs/<uuid:job_id>/dependencies", views.JobDependenciesView.as_view(), name="job-dependencies"),
     path("jobs/<uuid:job_id>/pause", views.JobPauseView.as_view(), name="job-pause"),
     path("jobs/<uuid:job_id>/resume", views.JobResumeView.as_view(), name="job-resume"),
     path("jobs/<uuid:job_id>/run", views.JobRunView.as_view(), name="job-run"),
     path("jobs/<uuid:job_id>/runs", views.JobRunsView.as_view(), name="job-runs"),
+    path("repositories/<uuid:repository_id>/breaker/reset", views.BreakerResetView.as_view(), name="repository-retry"),
     path("windows", window_views.WindowsView.as_view(), name="windows"),
     path("windows/<uuid:window_id>", window_views.WindowView.as_view(), name="window"),
     path("runs", run_views.RunsView.as_view(), name="runs"),

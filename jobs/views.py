@@ -11,8 +11,20 @@ from jobs.listing import JOB_ORDERINGS, HeldSentences, job_listed, jobs_matching
 from jobs.representations import job_json, run_json
 from jobs.run_views import runs_page
 from jobs.selectors import run_get
-from jobs.serializers import JobFilter, JobInput, RunFilter, RunOrder
-from jobs.services import NewJob, SourceInput, job_create, job_delete, job_pause, job_resume, run_request
+from jobs.serializers import DependenciesBody, JobFilter, JobInput, RunFilter, RunOrder
+from jobs.services import (
+    NewJob,
+    SourceInput,
+    breaker_reset,
+    job_create,
+    job_delete,
+    job_depend,
+    job_pause,
+    job_resume,
+    run_request,
+)
+from repositories.selectors import repository_get
+from repositories.serializers import repository_json
 from syncova_project.access.permissions import need_scope
 from syncova_project.access.scopes import Scope
 from syncova_project.paging import PageRequest, read_page
@@ -61,6 +73,19 @@ class JobView(ApiView):
         return Response(status=204)
 
 
+class JobDependenciesView(ApiView):
+    """PUT says which jobs this one waits for; an empty list is none (C4)."""
+
+    scopes = {"PUT": (Scope.JOBS_WRITE,)}
+    bodies = {"PUT": DependenciesBody}
+
+    def put(self, request: Request, job_id: uuid.UUID) -> Response:
+        """Return the job; 409 when it would wait for itself."""
+        wanted = self.body(request)["depends_on"]
+        job_depend(job_id=job_id, depends_on=wanted, actor=actor_of(request), now=database_now())
+        return Response(job_json(job_listed(job_id), HeldSentences()))
+
+
 class JobPauseView(ApiView):
     """POST pauses the job; repeating it changes nothing."""
 
@@ -96,7 +121,7 @@ class JobRunView(ApiView):
     def post(self, request: Request, job_id: uuid.UUID) -> Response:
         """Return the queued run; 409 when the job is paused or active."""
         order = self.body(request)
-        if order["ignore_windows"]:
+        if order["ignore_windows"] or order["ignore_dependencies"]:
             need_scope(request, Scope.JOBS_WRITE)
 
         def create() -> Created:
@@ -116,6 +141,19 @@ class JobRunsView(ApiView):
         """Return one page of the job's runs; 404 when there is no such job."""
         job_listed(job_id)
         return runs_page(self.query(request) | {"job": job_id})
+
+
+class BreakerResetView(ApiView):
+    """POST lets what waits for a failing repository try it at once; repeating it is harmless."""
+
+    scopes = {"POST": (Scope.REPOSITORIES_WRITE,)}
+    bodies = {"POST": NoBody}
+
+    def post(self, request: Request, repository_id: uuid.UUID) -> Response:
+        """Return the repository."""
+        self.body(request)
+        breaker_reset(repository_id=repository_id, actor=actor_of(request), now=database_now())
+        return Response(repository_json(repository_get(repository_id)))
 
 
 def new_job(values: dict[str, Any]) -> NewJob:

@@ -48,6 +48,10 @@ class Api:
         """Ask for a change that may be repeated."""
         return self._send("POST", path, body or {})
 
+    def put(self, path: str, body: Mapping[str, Any]) -> Json:
+        """Replace what is at `path`."""
+        return self._send("PUT", path, body)
+
     def create(self, path: str, body: Mapping[str, Any] | None = None) -> Json:
         """Make something once: sent again under the same key if the answer is lost on its way."""
         key = {"Idempotency-Key": uuid.uuid4().hex}

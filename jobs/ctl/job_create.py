@@ -9,7 +9,7 @@ from typer import Argument, Option
 
 from jobs.ctl import shapes
 from jobs.ctl.api import Api, Json
-from jobs.ctl.names import find_repository
+from jobs.ctl.names import find_job, find_repository
 from jobs.ctl.refusals import RefusedError
 from jobs.ctl.schedule_options import schedule_of, seconds_of
 from jobs.ctl.server import find_server
@@ -63,6 +63,16 @@ class Options(OutputOptions):
     rpo: Annotated[
         str | None, Option("--rpo", metavar="TIME", help="How old the last good backup may become: 26h, 8d.")
     ] = None
+    start_deadline: Annotated[
+        str | None, Option("--start-deadline", metavar="TIME", help="End a run that cannot start for so long.")
+    ] = None
+    max_runtime: Annotated[
+        str | None, Option("--max-runtime", metavar="TIME", help="End a run that takes longer: 12h.")
+    ] = None
+    after: Annotated[
+        tuple[str, ...],
+        Option("--after", metavar="JOB", help="Start only while its last run succeeded; repeat it."),
+    ] = ()
     strict: Annotated[bool, Option("--strict", help="Count warnings as skipped objects.")] = False
 
 
@@ -76,6 +86,8 @@ def run(options: Options) -> int:
     schedule = schedule_of({kind: getattr(options, kind) for kind in kinds}, options.time_zone)
     terminal, body = terminal_of(options), _body(options, schedule)
     api = Api(find_server())
+    if options.after:
+        body["depends_on"] = [find_job(api, name)["id"] for name in options.after]
     body["repository_id"] = find_repository(api, options.repository)["id"]
     job = _created(api, body)
     _tell(terminal, job)
@@ -108,9 +120,12 @@ def _body(options: Options, schedule: dict[str, Any]) -> dict[str, Any]:
         body["bandwidth_limit_bps"] = parse_rate(options.bandwidth)
     if options.max_attempts is not None:
         body["max_attempts"] = options.max_attempts
-    if options.rpo is not None:
-        body["rpo_seconds"] = seconds_of(options.rpo)
-    return body
+    lengths = {
+        "rpo_seconds": options.rpo,
+        "start_deadline_seconds": options.start_deadline,
+        "max_runtime_seconds": options.max_runtime,
+    }
+    return body | {name: seconds_of(text) for name, text in lengths.items() if text is not None}
 
 
 def _source(path: str, excludes: list[str]) -> dict[str, Any]:

@@ -43,6 +43,9 @@ class RunOptions(JobOptions):
     accept_new_root: Annotated[
         bool, Option("--accept-new-root", help="Confirm what its sources hold now: empty, or not mounted any more.")
     ] = False
+    ignore_dependencies: Annotated[
+        bool, Option("--ignore-dependencies", help="Start whatever the jobs did that it waits for.")
+    ] = False
 
 
 class List:
@@ -98,7 +101,8 @@ class Run:
     def run(options: RunOptions) -> int:
         """Queue the run; with --wait say how it ended."""
         terminal, api = terminal_of(options), Api(find_server())
-        order: Json = {"accept_new_root": True} if options.accept_new_root else {}
+        asked = ("accept_new_root", "ignore_dependencies")
+        order: Json = {name: True for name in asked if getattr(options, name)}
         run = api.create(f"jobs/{find_job(api, options.job)['id']}/run", order)
         if options.wait:
             terminal.note(f"run {run['id']} is queued")
@@ -196,6 +200,11 @@ def _tell(terminal: Terminal, job: Json) -> None:
     for source in job["sources"]:
         rows.append(("source", source["path"]))
         rows.extend(("  exclude", show_text(pattern)) for pattern in source["exclude_patterns"])
+    rows.extend(("waits for", show_text(one["name"])) for one in job["depends_on"])
+    if job["start_deadline_seconds"]:
+        rows.append(("starts within", show_duration(job["start_deadline_seconds"])))
+    if job["max_runtime_seconds"]:
+        rows.append(("runs at most", show_duration(job["max_runtime_seconds"])))
     if job["rpo_seconds"]:
         rows.append(("objective", f"a good backup every {show_duration(job['rpo_seconds'])} at most"))
     rows.append(("last good", shapes.moment(job["last_succeeded_at"])))

@@ -5,7 +5,16 @@ from typing import Any
 
 import typer
 
-from jobs.ctl import freeze_verbs, job_create, job_verbs, repository_verbs, run_verbs, status
+from jobs.ctl import (
+    breaker_verbs,
+    dependency_verbs,
+    freeze_verbs,
+    job_create,
+    job_verbs,
+    repository_verbs,
+    run_verbs,
+    status,
+)
 from repositories.console.entry import new_program, run
 from repositories.console.verbs import add_verb
 
@@ -14,7 +23,13 @@ GROUPS: tuple[tuple[str, str, tuple[Any, ...]], ...] = (
     (
         "repository",
         "Repositories that the server knows.",
-        (repository_verbs.Register, repository_verbs.List, freeze_verbs.Freeze, freeze_verbs.Unfreeze),
+        (
+            repository_verbs.Register,
+            repository_verbs.List,
+            freeze_verbs.Freeze,
+            freeze_verbs.Unfreeze,
+            breaker_verbs,
+        ),
     ),
     (
         "job",
@@ -24,6 +39,7 @@ GROUPS: tuple[tuple[str, str, tuple[Any, ...]], ...] = (
             job_verbs.List,
             job_verbs.Show,
             job_verbs.Run,
+            dependency_verbs,
             job_verbs.Pause,
             job_verbs.Resume,
             job_verbs.Delete,

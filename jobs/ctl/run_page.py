@@ -46,11 +46,16 @@ def progress(run: Json) -> str:
 def _head(run: Json) -> Rows:
     late = run["delay_seconds"]
     yield "run", run["id"]
-    yield "job", shapes.text(run["job"]["name"] if run["job"] else None)
+    if run["job"]:
+        yield "job", shapes.text(run["job"]["name"])
+    else:
+        yield run["kind"], f"on {shapes.text(run['repository']['name'])}"
     yield "state", f"{shapes.state(run['phase'])}{shapes.why(run)}{shapes.silence(run)}"
     yield "started by", f"{shapes.text(run['trigger'])}, attempt {run['attempt']}"
     if run.get("accept_new_root"):
         yield "confirmed", f"what its sources hold now, by {shapes.text(run['requested_by'])}"
+    if run.get("ignore_dependencies"):
+        yield "ignores", "what became of the jobs that it waits for"
     yield "planned", shapes.exact(run["scheduled_for"])
     yield "started", f"{shapes.exact(run['started_at'])}{f' ({late} s after its time)' if late else ''}"
     yield "ended", shapes.exact(run["finished_at"])
@@ -79,13 +84,25 @@ def _outcome(run: Json) -> Rows:
 
 
 def _figures(run: Json) -> Rows:
-    figures = f"{show_count(run['files'], 'file')}, {show_bytes(run['logical_bytes'])}"
-    yield "backed up", f"{figures}, {run['skipped']} skipped, {show_count(run['warnings'], 'warning')}"
+    done = {"backup": "backed up", "restore": "restored"}.get(run["kind"])
+    if done:
+        figures = f"{show_count(run['files'], 'file')}, {show_bytes(run['logical_bytes'])}"
+        yield done, f"{figures}, {run['skipped']} skipped, {show_count(run['warnings'], 'warning')}"
+    yield from _result(run)
     # What a source read before it was stopped is no part of any backup, so only the progress knows of it.
     if run["state"] in {"cancelled", "failed"} and not run["bytes_read"] and progress(run):
         yield "until its end", progress(run)
     else:
         yield "read, stored", f"{show_bytes(run['bytes_read'])}, {show_bytes(run['bytes_stored'])}"
+
+
+def _result(run: Json) -> Rows:
+    """Say what came of a run without a job; lists, such as a plan, are told by the verb that asked for them."""
+    told: Any = run.get("result")
+    if isinstance(told, dict):
+        for name, value in told.items():
+            if isinstance(value, str | int | float) and value not in ("", 0):
+                yield show_text(name.replace("_", " ")), shapes.text(value)
 
 
 def _sources(run: Json) -> Rows:

@@ -54,5 +54,7 @@ def why(run: Mapping[str, Any]) -> str:
 
 
 def silence(run: Mapping[str, Any]) -> str:
-    """Return since when a running run's worker has not been heard of, "" while it is."""
-    return f": no sign of life since {exact(run['silent_since'])}" if run["silent_since"] else ""
+    """Return since when a running run's worker has not been heard of, or tells no progress; "" while it does."""
+    if run["silent_since"]:
+        return f": no sign of life since {exact(run['silent_since'])}"
+    return f": no progress since {exact(run['stalled_since'])}" if run.get("stalled_since") else ""

@@ -1,5 +1,6 @@
 """Rows of jobs, one concept a file; owns what the database must hold. Rules over several rows live in services."""
 
+from jobs.models.breaker import RepositoryBreaker
 from jobs.models.dependency import JobDependency
 from jobs.models.job import Job
 from jobs.models.log import RunLogChunk
@@ -12,6 +13,7 @@ from jobs.models.schedule_history import ScheduleDecision, ScheduleEvent
 from jobs.models.scheduler_state import SchedulerState
 from jobs.models.source import JobSource, Source
 from jobs.models.task_run import TaskRun
+from jobs.models.upkeep import UpkeepDecision, UpkeepPlan
 from jobs.models.window import Window
 
 __all__ = [
@@ -19,6 +21,7 @@ __all__ = [
     "JobDependency",
     "JobRevision",
     "JobSource",
+    "RepositoryBreaker",
     "Run",
     "RunEvent",
     "RunLogChunk",
@@ -29,6 +32,8 @@ __all__ = [
     "SchedulerState",
     "Source",
     "TaskRun",
+    "UpkeepDecision",
+    "UpkeepPlan",
     "Window",
     "WorkerProcess",
 ]

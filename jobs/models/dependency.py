@@ -1,6 +1,7 @@
 """Which job waits for which (C4): a dependency gates, it never triggers.
 
-Owns the row; cycles longer than one are refused by the service that adds it.
+Owns the row. Cycles are refused by the service that adds it, with a sentence, and by a trigger (migration 0010), for
+whoever writes: both take the same lock, so that two edits at once close none between them.
 """
 
 from django.db import models
@@ -10,7 +11,7 @@ from jobs.models.job import Job
 
 
 class JobDependency(models.Model):
-    """`job` starts only after the last finished run of `predecessor` succeeded."""
+    """`job` starts only while the last finished run of `predecessor` succeeded (jobs.dependencies)."""
 
     job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="dependencies", db_index=False)
     predecessor = models.ForeignKey(Job, on_delete=models.PROTECT, related_name="dependents")

@@ -12,6 +12,7 @@ from jobs.models.revision import JobRevision
 from jobs.models.run_constraints import RUN_CONSTRAINTS
 from jobs.models.runner import Runner
 from jobs.models.schedule import Schedule
+from jobs.models.upkeep import UpkeepPlan
 from jobs.states import CancelOrigin, FailureClass, HeldCode, Priority, RunKind, RunState, Trigger
 from repositories.models import Repository
 
@@ -32,6 +33,10 @@ class Run(models.Model):
     repository = models.ForeignKey(Repository, on_delete=models.PROTECT, related_name="runs", db_index=False)
     runner = models.ForeignKey(Runner, on_delete=models.PROTECT, related_name="runs", db_index=False)
     schedule = models.ForeignKey(Schedule, on_delete=models.PROTECT, null=True, blank=True, related_name="runs")
+    # The plan of a repository's upkeep that asked for it, as `schedule` is of a job.
+    upkeep = models.ForeignKey(
+        UpkeepPlan, on_delete=models.PROTECT, null=True, blank=True, related_name="runs", db_index=False
+    )
     revision = models.ForeignKey(
         JobRevision, on_delete=models.PROTECT, null=True, blank=True, related_name="runs", db_index=False
     )
@@ -44,6 +49,8 @@ class Run(models.Model):
     accept_new_root = models.BooleanField(default=False, db_default=False)
     # Whoever asked for it may start it inside a blackout (execution.md, section 2); what follows it may as well.
     ignore_windows = models.BooleanField(default=False, db_default=False)
+    # The same for the jobs that its job waits for (C4).
+    ignore_dependencies = models.BooleanField(default=False, db_default=False)
     root_run = models.ForeignKey("self", on_delete=models.PROTECT, null=True, blank=True, related_name="chain")
     origin_run = models.ForeignKey("self", on_delete=models.PROTECT, null=True, blank=True, related_name="successors")
     attempt = models.PositiveSmallIntegerField(default=1)

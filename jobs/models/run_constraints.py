@@ -55,6 +55,9 @@ _ONE_ACTIVE = (
         fields=["schedule", "scheduled_for"],
         condition=Q(trigger=Trigger.SCHEDULE),
     ),
+    UniqueConstraint(
+        name="runs_one_per_upkeep_instant", fields=["upkeep", "scheduled_for"], condition=Q(trigger=Trigger.SCHEDULE)
+    ),
     UniqueConstraint(name="runs_fence_is_unique", fields=["fence"], condition=Q(fence__isnull=False)),
 )
 
@@ -64,7 +67,8 @@ _LIFE = (
         condition=Q(kind=RunKind.BACKUP, job__isnull=False) | ~Q(kind=RunKind.BACKUP) & Q(job__isnull=True),
     ),
     CheckConstraint(
-        name="runs_scheduled_has_a_schedule", condition=~Q(trigger=Trigger.SCHEDULE) | Q(schedule__isnull=False)
+        name="runs_scheduled_has_a_schedule",
+        condition=~Q(trigger=Trigger.SCHEDULE) | Q(schedule__isnull=False) | Q(upkeep__isnull=False),
     ),
     CheckConstraint(
         name="runs_successor_has_an_origin",
@@ -111,6 +115,10 @@ _LIFE = (
     CheckConstraint(
         name="runs_windows_are_ignored_by_hand",
         condition=Q(ignore_windows=False) | ~Q(trigger=Trigger.SCHEDULE),
+    ),
+    CheckConstraint(
+        name="runs_dependencies_are_ignored_by_hand",
+        condition=Q(ignore_dependencies=False) | Q(kind=RunKind.BACKUP) & ~Q(trigger=Trigger.SCHEDULE),
     ),
 )
 

@@ -3,6 +3,8 @@
 Callers pass `now` as the database told it (jobs.database_time) and the name of who asks.
 """
 
+from jobs.services.breakers import breaker_reset
+from jobs.services.dependencies import job_depend
 from jobs.services.jobs import job_create, job_delete, job_pause, job_resume
 from jobs.services.new_job import NewJob, SourceInput
 from jobs.services.runs import operation_request, run_cancel, run_request
@@ -14,8 +16,10 @@ __all__ = [
     "SourceInput",
     "WindowInput",
     "WorkerInput",
+    "breaker_reset",
     "job_create",
     "job_delete",
+    "job_depend",
     "job_pause",
     "job_resume",
     "operation_request",

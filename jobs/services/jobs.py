@@ -17,6 +17,7 @@ from jobs.models import Job, JobDependency, JobSource, Run, Schedule, ScheduleEv
 from jobs.objectives import refuse_broken_rpo
 from jobs.planning import columns_of
 from jobs.revisions import write_revision
+from jobs.services.dependencies import add_dependencies, lock_predecessors
 from jobs.services.new_job import NewJob, NewSchedule, check_policy, checked_name, checked_sources, parsed_schedules
 from jobs.services.runners import group_runner, source_rows
 from jobs.states import CancelOrigin, DecisionOutcome, RunState
@@ -31,12 +32,14 @@ def job_create(new: NewJob, *, actor: str, now: dt.datetime) -> Job:
     """Make a job with its sources, schedules and first revision; its next instants are computed at once (E3).
 
     Raises ValidationFailedError (naming fields), SourceNotAllowedError, RepositoryNotReadyError, JobNameTakenError.
+    A new job closes no cycle: nothing can wait for it yet.
     """
     name = checked_name(new.name)
     check_policy(new)
     schedules = parsed_schedules(new.schedules, now=now)
     with transaction.atomic():
         repository = _ready_repository(new.repository_id)
+        predecessors = lock_predecessors(new.depends_on)
         runner = group_runner(repository.worker_group, now=now)
         sources = checked_sources(new.sources, runner, repository)
         job = _insert_job(new, name, runner.id, now)
@@ -45,6 +48,7 @@ def job_create(new: NewJob, *, actor: str, now: dt.datetime) -> Job:
             JobSource(job=job, source=row, position=position, excludes=list(source.excludes))
             for position, (row, source) in enumerate(zip(rows, sources, strict=True))
         )
+        add_dependencies(job, predecessors, now=now)
         if new.rpo_seconds is not None:
             refuse_broken_rpo(job, [one.plan for one in schedules], now=now)
         _insert_schedules(job, schedules, actor, now)
@@ -123,6 +127,7 @@ def _insert_job(new: NewJob, name: str, runner_id: uuid.UUID, now: dt.datetime) 
         strict=new.strict,
         max_attempts=new.max_attempts,
         rpo_seconds=new.rpo_seconds,
+        start_deadline_seconds=new.start_deadline_seconds,
         max_runtime_seconds=new.max_runtime_seconds,
         created_at=now,
         updated_at=now,

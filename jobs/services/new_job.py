@@ -26,6 +26,7 @@ from syncova_project.errors import ValidationFailedError
 
 MAX_NAME: Final = 200
 MAX_SOURCES: Final = 1000
+MAX_DEPENDENCIES: Final = 100
 MAX_EXCLUDES: Final = 10_000
 MAX_EXCLUDE_CHARACTERS: Final = 4096
 
@@ -53,6 +54,9 @@ class NewJob:
     max_attempts: int = 3
     rpo_seconds: int | None = None
     max_runtime_seconds: int | None = None
+    start_deadline_seconds: int | None = None
+    # Jobs that must have succeeded last before a run of this one starts (C4).
+    depends_on: Sequence[uuid.UUID] = ()
 
 
 def checked_name(name: str) -> str:
@@ -69,7 +73,7 @@ def check_policy(job: NewJob) -> None:
         raise _invalid("priority", f"must be one of {', '.join(Priority.values)}.")
     if not 1 <= job.max_attempts <= 10:
         raise _invalid("max_attempts", f"must be from 1 to 10, not {job.max_attempts}.")
-    for field in ("bandwidth_limit_bps", "rpo_seconds", "max_runtime_seconds"):
+    for field in ("bandwidth_limit_bps", "rpo_seconds", "start_deadline_seconds", "max_runtime_seconds"):
         value = getattr(job, field)
         if value is not None and not 0 < value < 2**62:
             raise _invalid(field, f"must be greater than 0, not {value}; leave it out for none.")

@@ -31,15 +31,24 @@ from jobs.successors import NewRun
 from repositories.models import Repository, RepositoryState
 from syncova_project.access.services import audit_record
 
+# What a run by hand may be asked to do beside running.
+_ASKED: Final = ("accept_new_root", "ignore_windows", "ignore_dependencies")
 # What can be asked for without a job.
 OPERATIONS: Final = (RunKind.RESTORE, RunKind.CHECK, RunKind.DRILL, RunKind.PRUNE, RunKind.FORGET, RunKind.COPY)
 
 
 def run_request(
-    *, job_id: uuid.UUID, actor: str, now: dt.datetime, accept_new_root: bool = False, ignore_windows: bool = False
+    *,
+    job_id: uuid.UUID,
+    actor: str,
+    now: dt.datetime,
+    accept_new_root: bool = False,
+    ignore_windows: bool = False,
+    ignore_dependencies: bool = False,
 ) -> Run:
     """Queue a run of a job now; with `accept_new_root` the actor confirms what its sources hold now (2.6), with
-    `ignore_windows` it starts whatever windows say: who may ask for that is the caller's to check, the trail tells it.
+    `ignore_windows` it starts whatever windows say, with `ignore_dependencies` whatever became of the jobs that it
+    waits for: who may ask for that is the caller's to check, the trail tells it.
 
     Raises JobPausedError, RepositoryNotReadyError, or JobActiveError with the active run's id and why it waits.
     A frozen repository refuses nothing: the run waits and says so. A waiting retry gives way to a confirmation.
@@ -52,14 +61,19 @@ def run_request(
         if job.paused_at is not None:
             raise JobPausedError(f"The job {job.name} is paused.", hint="Resume it first.")
         _refuse_unready(job.repository)
-        wanted = replace(_requested(job, actor, now), accept_new_root=accept_new_root, ignore_windows=ignore_windows)
+        wanted = replace(
+            _requested(job, actor, now),
+            accept_new_root=accept_new_root,
+            ignore_windows=ignore_windows,
+            ignore_dependencies=ignore_dependencies,
+        )
         run = transitions.enqueue(wanted, now=now)
         if run is None and accept_new_root and _retry_withdrawn(job, actor, now):
             run = transitions.enqueue(wanted, now=now)
         if run is None:
             raise _active(job, now)
         told: dict[str, object] = {"job": str(job.id)}
-        told |= {name: True for name in ("accept_new_root", "ignore_windows") if getattr(wanted, name)}
+        told |= {name: True for name in _ASKED if getattr(wanted, name)}
         _audit(run, "run.request", actor, now, told)
         request_pass()
     return run

@@ -14,7 +14,7 @@ from jobs import task_runs
 from jobs.conclusion import conclude
 from jobs.database_time import database_now
 from jobs.executors import ExecutionResult, Failure
-from jobs.models import JobDependency, JobSource, Run, RunEvent, Schedule, ScheduleDecision, Window
+from jobs.models import JobDependency, JobSource, RepositoryBreaker, Run, RunEvent, Schedule, ScheduleDecision, Window
 from jobs.services import SourceInput, WorkerInput, worker_seen
 from jobs.states import FailureClass
 from repositories.services import repository_freeze
@@ -88,6 +88,7 @@ def hostile_run() -> Run:
     )
     second = make_job(repository, name=f"{HOSTILE} 2")
     JobDependency.objects.create(job=second, predecessor=job, created_at=NOW)
+    RepositoryBreaker.objects.create(repository=repository, failures=1, error_code=HOSTILE, updated_at=NOW)
     worker_seen(WorkerInput("default", HOSTILE, 1, slots=1, source_roots=[HOSTILE]), now=database_now())
     Window.objects.create(
         id=new_id(), name=HOSTILE, kind="blackout", kinds=["backup"], starts_at=NOW, ends_at=LATER, created_at=NOW
@@ -104,6 +105,7 @@ MODELS = [
     "jobs_job",
     "jobs_jobrevision",
     "jobs_jobdependency",
+    "jobs_repositorybreaker",
     "jobs_run",
     "jobs_runevent",
     "jobs_taskrun",

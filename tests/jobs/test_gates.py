@@ -86,7 +86,7 @@ CELLS = [
     ),
     (
         Gate.DEPENDENCY,
-        replace(OPEN, dependency="database"),
+        replace(OPEN, dependency=Held(HeldCode.DEPENDENCY, "database")),
         Held(HeldCode.DEPENDENCY, "database"),
         (True, True, False, False, False),
     ),

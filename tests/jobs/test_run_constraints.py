@@ -152,6 +152,16 @@ def test_no_schedule_is_above_the_windows() -> None:
     assert make_run(schedule.job, ignore_windows=True).ignore_windows
 
 
+def test_no_schedule_is_above_dependencies_and_nothing_but_backups_has_any() -> None:
+    """C4: only who asks by hand may ignore them, and what follows that run."""
+    schedule = make_schedule()
+    with refused_by("runs_dependencies_are_ignored_by_hand"):
+        make_run(schedule.job, trigger="schedule", schedule=schedule, ignore_dependencies=True)
+    with refused_by("runs_dependencies_are_ignored_by_hand"):
+        make_run(kind="check", ignore_dependencies=True)
+    assert make_run(schedule.job, ignore_dependencies=True).ignore_dependencies
+
+
 def test_a_fence_is_given_once() -> None:
     make_run(admitted=True, fence=7)
     with refused_by("runs_fence_is_unique"):

@@ -114,6 +114,10 @@ def test_every_held_reason_has_a_sentence(code: str) -> None:
             {"state": "cancelled", "cancel_origin": "shutdown"},
             "Cancelled because its worker was shut down; it is queued again.",
         ),
+        (
+            {"state": "cancelled", "cancel_origin": "shutdown", "reason_parameters": {"requeued": False}},
+            "Cancelled because its worker was shut down; it is not queued again.",
+        ),
         ({"state": "running"}, ""),
     ],
 )

@@ -1,0 +1,107 @@
+"""Saying which jobs a job waits for (C4): all of them at once, with no cycle, also across two edits at the same time.
+
+Owns the rows of `job_dependencies`. The lock of the graph comes before the jobs', and those in the order of their ids.
+"""
+
+import datetime as dt
+import uuid
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from django.db import transaction
+
+from jobs.dependencies import all_edges, lock_graph, path_to
+from jobs.doorbell import request_pass
+from jobs.errors import DependencyCycleError, no_such_job
+from jobs.models import Job, JobDependency
+from jobs.revisions import write_revision
+from jobs.services.new_job import MAX_DEPENDENCIES
+from syncova_project.access.services import audit_record
+from syncova_project.errors import ValidationFailedError
+
+_FIELD: Final = "depends_on"
+
+
+def job_depend(*, job_id: uuid.UUID, depends_on: Sequence[uuid.UUID], actor: str, now: dt.datetime) -> Job:
+    """Let a job wait for exactly these; a change makes a revision, and what waits is looked at again at once.
+
+    Raises JobNotFoundError, ValidationFailedError naming what is no job, or DependencyCycleError naming the way round.
+    """
+    with transaction.atomic():
+        lock_graph()
+        # One statement locks both sides, in one order: two edits that name each other's jobs never wait in a ring.
+        jobs = _lock({job_id, *depends_on})
+        if job_id not in jobs:
+            raise no_such_job(job_id)
+        job, predecessors = jobs[job_id], _wanted(depends_on, jobs)
+        before = set(JobDependency.objects.filter(job=job).values_list("predecessor_id", flat=True))
+        if before != {one.id for one in predecessors}:
+            _refuse_cycle(job, predecessors)
+            _replace(job, predecessors, actor, now)
+    request_pass()
+    return job
+
+
+def lock_predecessors(depends_on: Sequence[uuid.UUID]) -> list[Job]:
+    """Lock the jobs that a new one is to wait for, so that none is deleted meanwhile; the caller's transaction."""
+    if not depends_on:
+        return []
+    lock_graph()
+    return _wanted(depends_on, _lock(set(depends_on)))
+
+
+def add_dependencies(job: Job, predecessors: Iterable[Job], *, now: dt.datetime) -> None:
+    """Insert the rows of locked predecessors."""
+    JobDependency.objects.bulk_create(
+        JobDependency(job=job, predecessor=predecessor, created_at=now) for predecessor in predecessors
+    )
+
+
+def _lock(job_ids: set[uuid.UUID]) -> dict[uuid.UUID, Job]:
+    kept = Job.objects.select_for_update(no_key=True).filter(id__in=job_ids, deleted_at__isnull=True)
+    return {job.id: job for job in kept.order_by("id")}
+
+
+def _wanted(depends_on: Sequence[uuid.UUID], jobs: dict[uuid.UUID, Job]) -> list[Job]:
+    """Return each named job once."""
+    if len(depends_on) > MAX_DEPENDENCIES:
+        raise _invalid(f"must be at most {MAX_DEPENDENCIES} jobs.")
+    unknown = next((one for one in depends_on if one not in jobs), None)
+    if unknown is not None:
+        raise _invalid(f"there is no job {unknown}.")
+    return [jobs[one] for one in dict.fromkeys(depends_on)]
+
+
+def _refuse_cycle(job: Job, predecessors: Sequence[Job]) -> None:
+    edges = dict(all_edges())
+    # What the job waits for now is being replaced; it must not stand in the way of its own mending.
+    edges[job.id] = []
+    for predecessor in predecessors:
+        way = path_to(job.id, predecessor.id, edges)
+        if way:
+            raise _cycle([job.id, *way])
+
+
+def _cycle(way: Sequence[uuid.UUID]) -> DependencyCycleError:
+    known = dict(Job.objects.filter(id__in=set(way)).values_list("id", "name"))
+    names = [known[one] for one in way]
+    return DependencyCycleError(
+        f"The job {names[0]} would wait for itself: {' → '.join(names)}.",
+        hint="Each arrow reads 'waits for'; leave one of them out.",
+        details={"jobs": names},
+    )
+
+
+def _replace(job: Job, predecessors: Sequence[Job], actor: str, now: dt.datetime) -> None:
+    JobDependency.objects.filter(job=job).delete()
+    add_dependencies(job, predecessors, now=now)
+    job.revision_number += 1
+    job.updated_at = now
+    job.save(update_fields=["revision_number", "updated_at"])
+    write_revision(job, actor, now=now)
+    details = {"name": job.name, "depends_on": [one.name for one in predecessors]}
+    audit_record(actor=actor, action="job.depend", subject_type="job", subject_id=job.id, now=now, details=details)
+
+
+def _invalid(sentence: str) -> ValidationFailedError:
+    return ValidationFailedError(f"{_FIELD}: {sentence}", details={_FIELD: sentence})
