@@ -11,7 +11,13 @@ import pytest
 
 from repositories.cli import key_add
 from repositories.console import exits
-from repositories.engine.errors import ConfigurationError, KeysChangedError
+from repositories.engine.errors import (
+    ConfigurationError,
+    EngineError,
+    KeysChangedError,
+    StorageFullError,
+    StorageUnreachableError,
+)
 from repositories.engine.keychain import rotate
 from repositories.engine.process.spawn import child_environment
 from repositories.engine.storage.local import LocalStorage
@@ -127,13 +133,38 @@ def test_a_rotation_that_fails_says_that_nothing_has_ended(programs: Programs) -
         each.write_bytes(b"no directory")
     failed = key(programs, "rotate", programs.repository, "--keep-file", programs.password_file)
     assert failed.code != exits.DONE
-    assert "all keys are as they were" in failed.err
     assert "would end: recovery code" in failed.err
     assert "No recovery code stays" not in failed.err
     assert failed.out == ""
     for each in (taken, programs.repository / "intents"):
         each.unlink()
     assert key(programs, "list", programs.repository, "--json").json["keys"] == before
+
+
+@pytest.mark.parametrize(
+    ("failure", "told"),
+    [
+        (StorageFullError("keyrings/x could not be written", hint="make room"), True),
+        (KeysChangedError("another process changes the keys: nothing was changed", hint="wait"), False),
+        (StorageUnreachableError("the server did not answer", hint="check the network"), False),
+    ],
+)
+def test_a_rotation_that_fails_says_that_all_is_as_it_was_where_that_is_known(
+    programs: Programs,
+    monkeypatch: pytest.MonkeyPatch,
+    failure: EngineError,
+    told: bool,  # noqa: FBT001
+) -> None:
+    """Once, and not of a medium that did not answer: what it was asked for may be done."""
+
+    def refuse(*_: object) -> None:
+        raise failure
+
+    monkeypatch.setattr("repositories.engine.keychain.rotate", refuse)
+    failed = key(programs, "rotate", programs.repository, "--keep-file", programs.password_file, "--json")
+    assert (failed.code, failed.json["error"]["code"]) == (failure.exit_code, failure.code)
+    assert failed.json["error"]["message"] == failure.message + ("; all keys are as they were" if told else "")
+    assert failed.json["error"]["hint"] == failure.hint
 
 
 def test_several_keys_that_stay_are_counted_as_keys(programs: Programs, new_file: Path) -> None:

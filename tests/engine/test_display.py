@@ -120,7 +120,12 @@ def test_sizes(count: int, text: str) -> None:
 def test_counts() -> None:
     assert [show_count(count, "file") for count in (0, 1, 1234)] == ["0 files", "1 file", "1,234 files"]
     nouns = ("directory", "entry", "key", "earlier recovery code")
-    assert [show_count(2, each) for each in nouns] == ["2 directories", "2 entries", "2 keys", "2 earlier recovery codes"]
+    assert [show_count(2, each) for each in nouns] == [
+        "2 directories",
+        "2 entries",
+        "2 keys",
+        "2 earlier recovery codes",
+    ]
     assert [show_count(1, each) for each in nouns] == [f"1 {each}" for each in nouns]
 
 
