@@ -10,6 +10,7 @@ from typing import Any
 
 from jobs.listing import HeldSentences
 from jobs.models import Job, JobSource, Run, RunEvent, Schedule, TaskRun
+from jobs.operation_serializers import shown_parameters
 from jobs.run_log import LogLine
 from jobs.selectors import delay_seconds, phase, postponed_seconds, schedule_sentence, silent_since, stalled_since
 from jobs.sentences import flag_sentence, is_postponed, is_unseen, reason_sentence
@@ -108,6 +109,9 @@ def run_page_json(page: RunPage, sentences: HeldSentences) -> dict[str, Any]:
         "progress": run.progress,
         "progress_at": instant(run.progress_at),
         "log_truncated": run.log_truncated,
+        # Of a run without a job: what it was asked to do, and what came of it; of a dry run, the plan.
+        "parameters": None if run.job_id else shown_parameters(run.parameters),
+        "result": None if run.job_id or not run.reason_code else run.reason_parameters,
         "findings": [{"at": instant(one.frozen_at), "sentence": one.reason} for one in page.findings],
         "followed_by": _follower_json(page.follower, sentences),
         "sources": [_task_json(task) for task in page.tasks],

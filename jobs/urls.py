@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from jobs import run_views, views, window_views
+from jobs import operation_views, run_views, upkeep_views, views, window_views
 
 urlpatterns = [
     path("jobs", views.JobsView.as_view(), name="jobs"),
@@ -12,7 +12,14 @@ urlpatterns = [
     path("jobs/<uuid:job_id>/resume", views.JobResumeView.as_view(), name="job-resume"),
     path("jobs/<uuid:job_id>/run", views.JobRunView.as_view(), name="job-run"),
     path("jobs/<uuid:job_id>/runs", views.JobRunsView.as_view(), name="job-runs"),
+    path("repositories/<uuid:repository_id>/check", operation_views.CheckView.as_view(), name="repository-check"),
+    path("repositories/<uuid:repository_id>/prune", operation_views.PruneView.as_view(), name="repository-prune"),
+    path("repositories/<uuid:repository_id>/forget", operation_views.ForgetView.as_view(), name="repository-forget"),
+    path("repositories/<uuid:repository_id>/copy", operation_views.CopyView.as_view(), name="repository-copy"),
+    path("repositories/<uuid:repository_id>/restore", operation_views.RestoreView.as_view(), name="repository-restore"),
     path("repositories/<uuid:repository_id>/breaker/reset", views.BreakerResetView.as_view(), name="repository-retry"),
+    path("repositories/<uuid:repository_id>/upkeep", upkeep_views.UpkeepListView.as_view(), name="upkeep-list"),
+    path("repositories/<uuid:repository_id>/upkeep/<str:kind>", upkeep_views.UpkeepView.as_view(), name="upkeep"),
     path("windows", window_views.WindowsView.as_view(), name="windows"),
     path("windows/<uuid:window_id>", window_views.WindowView.as_view(), name="window"),
     path("runs", run_views.RunsView.as_view(), name="runs"),

@@ -36,6 +36,7 @@ class Registrar:
             process_id=os.getpid(),
             slots=slots,
             source_roots=settings.SYNCOVA_SOURCE_ROOTS,
+            restore_roots=settings.SYNCOVA_RESTORE_ROOTS,
             mark=own_mark(),
         )
         self._stopping = threading.Event()

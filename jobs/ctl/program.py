@@ -12,8 +12,10 @@ from jobs.ctl import (
     job_create,
     job_verbs,
     repository_verbs,
+    restore,
     run_verbs,
     status,
+    upkeep_verbs,
 )
 from repositories.console.entry import new_program, run
 from repositories.console.verbs import add_verb
@@ -29,6 +31,10 @@ GROUPS: tuple[tuple[str, str, tuple[Any, ...]], ...] = (
             freeze_verbs.Freeze,
             freeze_verbs.Unfreeze,
             breaker_verbs,
+            upkeep_verbs.Check,
+            upkeep_verbs.Prune,
+            upkeep_verbs.Forget,
+            upkeep_verbs.Copy,
         ),
     ),
     (
@@ -57,6 +63,7 @@ def build() -> typer.Typer:
         for verb in verbs:
             add_verb(group, verb, f"{NAME} {name}")
         app.add_typer(group)
+    add_verb(app, restore, NAME)
     add_verb(app, status, NAME)
     return app
 

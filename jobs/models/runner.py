@@ -18,13 +18,14 @@ GROUP_NAME: Final = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 class Runner(models.Model):
     """A worker group or an agent: where the sources lie and the engine runs.
 
-    `source_roots` is what its processes reported when they registered; null while none has.
+    `source_roots` and `restore_roots` are what its processes reported when they registered; null while none has.
     """
 
     id = models.UUIDField(primary_key=True, editable=False)
     kind = models.TextField(choices=RunnerKind.choices)
     name = models.TextField()
     source_roots = models.JSONField(null=True, blank=True)
+    restore_roots = models.JSONField(null=True, blank=True)
     created_at = models.DateTimeField()
 
     class Meta:

@@ -25,6 +25,7 @@ from jobs.errors import (
 from jobs.models import Job, Run
 from jobs.selectors import phase
 from jobs.sentences import held_sentence, is_postponed, postponed_sentence
+from jobs.services.operations import refuse_parameters
 from jobs.services.runners import group_runner
 from jobs.states import ACTIVE_STATES, CancelOrigin, Priority, RunKind, RunState, Trigger
 from jobs.successors import NewRun
@@ -84,8 +85,8 @@ def operation_request(
 ) -> Run:
     """Queue a restore, check or other run that belongs to no job; `parameters` hold no secret.
 
-    Raises RepositoryNotReadyError, and UpkeepActiveError where the repository already has an active run of this kind;
-    restores are unlimited.
+    Raises RepositoryNotReadyError, UpkeepActiveError where the repository already has an active run of this kind, and
+    what jobs.services.operations says of the parameters; restores are unlimited.
     """
     if kind not in OPERATIONS:
         raise ValueError(f"{kind} runs belong to a job")
@@ -96,12 +97,15 @@ def operation_request(
                 f"There is no repository {repository_id}.", hint="List them with: ./syncova ctl repository list"
             )
         _refuse_unready(repository)
-        run = transitions.enqueue(_operation(kind, repository, parameters, actor, now), now=now)
+        new = _operation(kind, repository, parameters, actor, now)
+        refuse_parameters(kind, repository, parameters)
+        run = transitions.enqueue(new, now=now)
         if run is None:
             raise UpkeepActiveError(
                 f"The repository {repository.name} already has an active {kind} run.", hint="Wait for its end."
             )
-        _audit(run, "run.request", actor, now, {"kind": str(kind), "repository": str(repository.id)})
+        told = {"kind": str(kind), "repository": str(repository.id), "parameters": dict(parameters)}
+        _audit(run, "run.request", actor, now, told)
         request_pass()
     return run
 

@@ -21,7 +21,8 @@ _FORGET_AFTER: Final = dt.timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class WorkerInput:
-    """A process that takes runs: where it runs, how many at once, and below which directories sources may lie.
+    """A process that takes runs: where it runs, how many at once, and below which directories sources may lie and
+    restores may write (none told: what the settings of whoever asks say).
 
     `mark`: what proves later that it is gone.
     """
@@ -31,6 +32,7 @@ class WorkerInput:
     process_id: int
     slots: int
     source_roots: Sequence[str] = ("/",)
+    restore_roots: Sequence[str] = ()
     mark: str = ""
 
 
@@ -62,6 +64,7 @@ def worker_gone(*, group: str, host: str, process_id: int) -> None:
 
 
 def _make_known(runner: Runner, worker: WorkerInput, now: dt.datetime) -> None:
-    Runner.objects.filter(id=runner.id).update(source_roots=list(worker.source_roots))
+    told = {"source_roots": list(worker.source_roots), "restore_roots": list(worker.restore_roots)}
+    Runner.objects.filter(id=runner.id).update(**told)
     WorkerProcess.objects.filter(runner=runner, last_seen__lt=now - _FORGET_AFTER).delete()
     request_pass()

@@ -29,6 +29,8 @@ class Plan:
     opening: Callable[[uuid.UUID], None] | None = None
     executes: bool = True
     requests: list[ExecutionRequest] = field(default_factory=list)
+    # What a run without a job comes to.
+    comes_to: Callable[[ExecutionRequest], ExecutionResult] = field(default=lambda _request: ExecutionResult())
 
 
 PLAN = Plan()
@@ -94,7 +96,8 @@ def ring(run_id: uuid.UUID, fence: int, group: str) -> None:
         )
         for position, source in enumerate(request.sources)
     )
-    assert conclude(run_id, fence, ExecutionResult(sources=sources), now=database_now())
+    result = ExecutionResult(sources=sources) if request.job_id else PLAN.comes_to(request)
+    assert conclude(run_id, fence, result, now=database_now())
 
 
 def register_worker() -> None:

@@ -1,5 +1,6 @@
 """Asking for runs, cancelling them, and workers telling that they are there (E2)."""
 
+import base64
 import datetime as dt
 from dataclasses import replace
 from typing import Any
@@ -116,13 +117,15 @@ def test_cancelling_by_hand() -> None:
         run_cancel(run_id=new_id(), actor="alice", now=NOW)
 
 
-def test_other_kinds_are_queued_without_a_job() -> None:
+def test_other_kinds_are_queued_without_a_job(settings: Any) -> None:
     repository = make_repository(worker_group="beta")
+    settings.SYNCOVA_RESTORE_ROOTS = ["/srv/restores"]
+    wanted = {"backup": "latest", "target_base64": base64.b64encode(b"/srv/restores/one").decode()}
     for _ in range(2):
         restore = operation_request(
-            RunKind.RESTORE, repository_id=repository.id, parameters={"backup": "latest"}, actor="alice", now=NOW
+            RunKind.RESTORE, repository_id=repository.id, parameters=wanted, actor="alice", now=NOW
         )
-    assert (restore.job_id, restore.runner.name, restore.parameters) == (None, "beta", {"backup": "latest"})
+    assert (restore.job_id, restore.runner.name, restore.parameters) == (None, "beta", wanted)
     operation_request(RunKind.CHECK, repository_id=repository.id, parameters={}, actor="alice", now=NOW)
     with pytest.raises(UpkeepActiveError):
         operation_request(RunKind.CHECK, repository_id=repository.id, parameters={}, actor="alice", now=NOW)
