@@ -11,7 +11,7 @@ from repositories.engine.backup.parent import EntryCursor, Found, Lineage
 from repositories.engine.backup.problem_log import ProblemLog
 from repositories.engine.backup.unfinished import Unfinished, choose_unfinished, void_of
 from repositories.engine.display import show_count, show_time
-from repositories.engine.manifest.chunks import ChunkSource
+from repositories.engine.manifest.pages_ahead import AnyPages, pages_ahead
 from repositories.engine.manifest.problems import ProblemKind
 
 
@@ -49,7 +49,7 @@ class KnownEntries:
         return self._parent.find(name)
 
 
-def places_to_look(task: BackupTask, lineage: Lineage, chunks: ChunkSource, problems: ProblemLog) -> KnownEntries:
+def places_to_look(task: BackupTask, lineage: Lineage, chunks: AnyPages, problems: ProblemLog) -> KnownEntries:
     """Return the places where an unchanged object of this source may be found, the newest first."""
 
     def giving_up(what: str) -> Callable[[str], None]:
@@ -66,9 +66,9 @@ def places_to_look(task: BackupTask, lineage: Lineage, chunks: ChunkSource, prob
 
     earlier = _earlier_tries(task, lineage, lambda received_ns, reason: of_checkpoint(received_ns)(reason))
     pages = lineage.parent.root.pages if lineage.parent is not None else None
-    parent = EntryCursor(
-        chunks, pages, giving_up("the previous backup cannot be read, so that all files were read again")
-    )
+    unreadable = giving_up("the previous backup cannot be read, so that all files were read again")
+    # Of several that are read at once none is announced: they would take the room from each other.
+    parent = EntryCursor(chunks, pages, unreadable, None if earlier else pages_ahead(chunks))
     return KnownEntries([EntryCursor(chunks, each.pages, of_checkpoint(each.received_ns)) for each in earlier], parent)
 
 

@@ -17,6 +17,7 @@ from repositories.engine.manifest.chunks import ChunkSource
 from repositories.engine.manifest.entries import Entry, StreamRef
 from repositories.engine.manifest.entry_reader import Listing, read_listings
 from repositories.engine.manifest.order import directory_key
+from repositories.engine.manifest.pages_ahead import Ahead
 
 _HIGHEST_SEQUENCE = 2**62
 """A forged number must not make the next one impossible to store."""
@@ -80,12 +81,20 @@ def choose_lineage(
 class EntryCursor:
     """Gives the entries below `pages` in the order of the walk: `enter` a directory, then `find` ascending names.
 
-    `gave_up` is told once why the rest cannot be read.
+    `gave_up` is told once why the rest cannot be read, `ahead` of the pages that come next.
     """
 
-    def __init__(self, source: ChunkSource, pages: StreamRef | None, gave_up: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        source: ChunkSource,
+        pages: StreamRef | None,
+        gave_up: Callable[[str], None],
+        ahead: Ahead | None = None,
+    ) -> None:
         self._gave_up = gave_up
-        self._listings: Iterator[Listing] | None = read_listings(source, pages) if pages is not None else None
+        self._listings: Iterator[Listing] | None = None
+        if pages is not None:
+            self._listings = read_listings(source, pages, ahead=ahead)
         self._current: Listing | None = None
         self._position = 0
         self._key = b""

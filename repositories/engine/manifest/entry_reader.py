@@ -16,6 +16,7 @@ from repositories.engine.manifest.entries import Entry, StreamRef, decode_entry
 from repositories.engine.manifest.order import directory_key, is_within, join, split
 from repositories.engine.manifest.page_order import Key, PageOrder, check_count, check_first, check_list
 from repositories.engine.manifest.pages import LEVEL_LIMIT, PageRef, decode_leaf, decode_list
+from repositories.engine.manifest.pages_ahead import PAGES_AHEAD, Ahead
 
 _NO_COMPONENTS = frozenset({b"", b".", b".."})
 Lost = Callable[[bytes, int], None]
@@ -31,22 +32,29 @@ class Listing:
 
 
 def read_listings(
-    source: ChunkSource, top: StreamRef | None, start: bytes | None = None, *, lost: Lost | None = None
+    source: ChunkSource,
+    top: StreamRef | None,
+    start: bytes | None = None,
+    *,
+    lost: Lost | None = None,
+    ahead: Ahead | None = None,
 ) -> Iterator[Listing]:
     """Yield the listings in order; with `start`, pages that lie wholly before that directory are not read.
 
     Listings before `start` may still come out of the first page. Raises IntegrityError on any disorder, and for a
-    page that cannot be read unless `lost` takes it.
+    page that cannot be read unless `lost` takes it. `ahead` is told of the pages that will be read.
     """
-    yield from _listings(source, top, (directory_key(start), b"") if start is not None else None, lost)
+    yield from _listings(source, top, (directory_key(start), b"") if start is not None else None, lost, ahead)
 
 
-def _listings(source: ChunkSource, top: StreamRef | None, start: Key | None, lost: Lost | None) -> Iterator[Listing]:
+def _listings(
+    source: ChunkSource, top: StreamRef | None, start: Key | None, lost: Lost | None, ahead: Ahead | None = None
+) -> Iterator[Listing]:
     if top is None:
         return
     last: Key = (b"", b"")
     begun = False
-    for data, page in read_leaves(source, top, start, lost):
+    for data, page in read_leaves(source, top, start, lost, ahead):
         seen = 0
         for directory, raws in decode_leaf(data):
             entries = [(decode_entry(raw), raw) for raw in raws]
@@ -146,7 +154,7 @@ def check_directory(directory: bytes) -> None:
 
 
 def read_leaves(
-    source: ChunkSource, top: StreamRef, start: Key | None, lost: Lost | None = None
+    source: ChunkSource, top: StreamRef, start: Key | None, lost: Lost | None = None, ahead: Ahead | None = None
 ) -> Iterator[tuple[bytes, PageRef]]:
     """Yield the leaves in order with what their lists say of them; with `start`, without those that come before."""
     if not 0 <= top.level <= LEVEL_LIMIT:
@@ -156,6 +164,8 @@ def read_leaves(
     while stack:
         page, level = stack.pop()
         order.enter(page, leaf=level == 0)
+        if ahead is not None:
+            ahead([page.id, *(each.id for each, _ in reversed(stack[-PAGES_AHEAD:]))])
         try:
             data = source.read(ChunkKind.PAGE, page.id)
         except (IntegrityError, ObjectMissingError):

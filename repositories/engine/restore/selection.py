@@ -15,6 +15,8 @@ from repositories.engine.manifest.entries import Entry, StreamRef, encode
 from repositories.engine.manifest.entry_reader import Listing, Lost, read_below, read_listings
 from repositories.engine.manifest.near_listings import NearListings
 from repositories.engine.manifest.order import directory_key, is_within, split
+from repositories.engine.manifest.pages_ahead import pages_ahead
+from repositories.engine.restore.chunks import AnyChunks
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +48,13 @@ def normalise(paths: tuple[bytes, ...], source: bytes) -> tuple[bytes, ...]:
     return tuple(path for path in sorted(found) if not any(path != other and is_within(path, other) for other in found))
 
 
-def read_selected(
-    source: ChunkSource, top: StreamRef | None, paths: tuple[bytes, ...], lost: Lost
-) -> Iterator[Selected]:
+def read_selected(source: AnyChunks, top: StreamRef | None, paths: tuple[bytes, ...], lost: Lost) -> Iterator[Selected]:
     """Yield what is selected, in manifest order. Raises ConfigurationError when a path is not in the backup.
 
     `lost` is told of pages that cannot be read; what they held is left out.
     """
     if not paths or paths == (b"",):
-        yield from (Selected(listing.directory, listing.entries) for listing in read_listings(source, top, lost=lost))
+        yield from _below(read_listings(source, top, lost=lost, ahead=pages_ahead(source)))
         return
     steps = _ways(source, top, paths)
     ranges = {directory_key(path): path for path in paths}

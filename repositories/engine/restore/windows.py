@@ -1,10 +1,13 @@
 """Collects files into windows and has them written by two threads, in the order of packs and blocks.
 
-Owns the threads and the bound on open directories and files. The walk goes on while the last window is written.
+Owns the threads and the bound on open directories and files. The walk goes on while the last window is written; from a
+medium far away one more may wait for its turn, so that its blocks come meanwhile.
 """
 
 import os
+from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Final
 
 from repositories.engine.manifest.entries import Entry
@@ -14,9 +17,20 @@ from repositories.engine.restore.writing import FileTask, FileWriter
 
 WRITERS: Final = 2
 _FILES: Final = 800
-_DIRECTORIES: Final = 200
+_DIRECTORIES: Final = 400
+"""Of all windows together."""
 _BYTES: Final = 32 * 1024 * 1024
+_BYTES_FAR: Final = 26 * 1024 * 1024
+"""Three of them, and what is announced of pages, fit into what is read ahead."""
 _LARGE: Final = 8 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """Files that are being written, or wait for that, and the directories that are open for them."""
+
+    running: list[Future[None]]
+    held: list[int]
 
 
 class Windows:
@@ -33,8 +47,10 @@ class Windows:
         self._places_bytes = 0
         self._held: list[int] = []
         self._directory = -1
-        self._running: list[Future[None]] = []
-        self._running_held: list[int] = []
+        self._begun: deque[_Window] = deque()
+        self._waiting = 1 if source.far else 0
+        self._most_bytes = _BYTES_FAR if source.far else _BYTES
+        self._directories = _DIRECTORIES // (2 + self._waiting)
 
     def enter(self) -> None:
         """The walk stands in another directory now."""
@@ -56,21 +72,24 @@ class Windows:
         self._tasks.append(FileTask(self._directory, path, entry, around, first_place(self._source, entry), readers))
         self._bytes += entry.size
         self._announce(entry)
-        if len(self._tasks) >= _FILES or self._bytes >= _BYTES or len(self._held) >= _DIRECTORIES:
+        if self._is_full():
             self._start()
 
     def finish(self) -> None:
         """Write what is left and wait for it."""
         self._start()
-        self._wait()
+        self._wait(0)
 
     def close(self) -> None:
         """End the threads and close what is held, also after an error."""
         for pool in (self._pool, self._readers):
             pool.shutdown(wait=True, cancel_futures=True)
-        for descriptor in self._held + self._running_held:
-            os.close(descriptor)
-        self._held, self._running_held = [], []
+        for held in (self._held, *(window.held for window in self._begun)):
+            _close(held)
+        self._begun.clear()
+
+    def _is_full(self) -> bool:
+        return len(self._tasks) >= _FILES or self._bytes >= self._most_bytes or len(self._held) >= self._directories
 
     def _announce(self, entry: Entry) -> None:
         """Let a file's blocks be fetched from a medium far away while those before it are written."""
@@ -89,29 +108,34 @@ class Windows:
 
     def _start(self) -> None:
         self._expect()
-        self._wait()
+        self._wait(self._waiting)
         tasks = self._tasks
         tasks.sort(key=_by_place)
-        self._running_held = self._held
         border = _border(tasks)
-        self._running = [self._pool.submit(self._write_all, part) for part in (tasks[:border], tasks[border:]) if part]
+        running = [self._pool.submit(self._write_all, part) for part in (tasks[:border], tasks[border:]) if part]
+        self._begun.append(_Window(running, self._held))
         self._tasks, self._held, self._directory, self._bytes = [], [], -1, 0
 
-    def _wait(self) -> None:
-        running, self._running = self._running, []
-        try:
-            for future in running:
-                future.result()
-        finally:
-            for future in running:
-                future.exception()
-            for descriptor in self._running_held:
-                os.close(descriptor)
-            self._running_held = []
+    def _wait(self, left: int) -> None:
+        """Wait until at most `left` windows are not written yet. Raises what broke the restore."""
+        while len(self._begun) > left:
+            window = self._begun.popleft()
+            try:
+                for future in window.running:
+                    future.result()
+            finally:
+                for future in window.running:
+                    future.exception()
+                _close(window.held)
 
     def _write_all(self, tasks: list[FileTask]) -> None:
         for task in tasks:
             self._writer.write(task)
+
+
+def _close(held: list[int]) -> None:
+    while held:
+        os.close(held.pop())
 
 
 def _border(tasks: list[FileTask]) -> int:

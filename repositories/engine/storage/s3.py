@@ -18,6 +18,7 @@ from repositories.engine.storage.remote_locations import RemoteLocation
 
 _PART: Final = 8 * MIB
 _PARTS_AT_ONCE: Final = 2
+_READS_AT_ONCE: Final = 16
 _IN_ONE_PUT: Final = 16 * MIB
 _DEFAULT_REGION: Final = "us-east-1"
 _HINT: Final = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or their _FILE forms: see docs/storage.md"
@@ -35,6 +36,11 @@ class S3Storage(OpenDalStorage):
     def refuses_existing(self) -> bool:
         """Some servers ignore the condition."""
         return False
+
+    @property
+    def reads_at_once(self) -> int:
+        """More than elsewhere: what is under way at once is all that fills a wide link over a long way."""
+        return _READS_AT_ONCE
 
     def prepare(self) -> None:
         """Make sure that the bucket answers, and that nothing foreign lies below the prefix."""

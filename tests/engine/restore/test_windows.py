@@ -1,11 +1,18 @@
-"""Windows of files: where two writing threads part them, and how many directories are held open."""
+"""Windows of files: where two writing threads part them, how many directories are held open, what is announced."""
 
 import os
-from dataclasses import dataclass
+import threading
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
+from repositories.engine.errors import RestoreTargetError
+from repositories.engine.ids import ChunkKind
+from repositories.engine.limits import MIB
 from repositories.engine.manifest.entries import Entry, EntryType
 from repositories.engine.restore.directories import BeforeWriting, Surroundings
 from repositories.engine.restore.windows import Windows, _border
@@ -62,10 +69,90 @@ def test_no_block_is_for_both_threads_where_there_are_two(blocks: list[int | Non
     assert _border([task(None if block is None else At(b"pack", block)) for block in blocks]) == border
 
 
-def test_directories_of_a_window_are_bounded(tmp_path: Path) -> None:
+class FarChunks(NoChunks):
+    """Far away: notes which blocks are announced. Each chunk lies in a block of its own."""
+
+    far = True
+
+    def __init__(self) -> None:
+        self.announced: list[int] = []
+
+    def locate(self, kind: ChunkKind, chunk_id: bytes) -> At:
+        assert kind is ChunkKind.DATA
+        return At(b"pack", chunk_id[0])
+
+    def expect(self, places: Iterable[At]) -> None:
+        self.announced += [place.block for place in places]
+
+
+@dataclass
+class Gated:
+    """Lets nobody write before the gate is open."""
+
+    gate: threading.Event = field(default_factory=threading.Event)
+    written: list[bytes] = field(default_factory=list)
+    broken: bool = False
+
+    def write(self, task: FileTask) -> None:
+        assert self.gate.wait(60)
+        if self.broken:
+            raise RestoreTargetError("takes no more", hint="as the test wants it")
+        self.written.append(task.path)
+
+
+def with_block(number: int) -> Entry:
+    """Return a file of 8 MiB: four of them are a window."""
+    return structs.replace(entry(b"file"), size=8 * MIB, extents=(bytes([number]) * 32,))
+
+
+def fill(windows: Windows, directory: int, count: int) -> None:
+    windows.enter()
+    for number in range(count):
+        windows.add(directory, b"%d" % number, with_block(number), Surroundings(BeforeWriting()))
+
+
+def test_far_away_the_blocks_of_a_further_window_are_announced_while_one_is_written(tmp_path: Path) -> None:
+    """4.7: nothing is written yet, and what two more windows need is on its way."""
+    source, gated = FarChunks(), Gated()
+    windows = Windows(source, gated)  # type: ignore[arg-type]
+    directory = os.open(tmp_path, os.O_RDONLY)
+    try:
+        with ThreadPoolExecutor(1) as walk:
+            adding = walk.submit(fill, windows, directory, 11)
+            try:
+                adding.result(60)
+                announced = list(source.announced)
+            finally:
+                gated.gate.set()
+        windows.finish()
+    finally:
+        windows.close()
+        os.close(directory)
+    assert announced == list(range(11))
+    assert sorted(gated.written) == sorted(b"%d" % number for number in range(11))
+
+
+def test_what_breaks_a_window_ends_the_walk_and_nothing_stays_open(tmp_path: Path) -> None:
+    source, gated = FarChunks(), Gated(broken=True)
+    gated.gate.set()
+    before = len(os.listdir("/proc/self/fd"))
+    windows = Windows(source, gated)  # type: ignore[arg-type]
+    directory = os.open(tmp_path, os.O_RDONLY)
+    try:
+        with pytest.raises(RestoreTargetError):
+            fill(windows, directory, 100)
+        assert len(source.announced) < 20
+    finally:
+        windows.close()
+        os.close(directory)
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.mark.parametrize("source", [NoChunks, FarChunks])
+def test_directories_of_a_window_are_bounded(tmp_path: Path, source: type[NoChunks]) -> None:
     """A descriptor is held for each directory until its files are written: a thousand are all that many may have."""
     written = Counting()
-    windows = Windows(NoChunks(), written)  # type: ignore[arg-type]
+    windows = Windows(source(), written)  # type: ignore[arg-type]
     directory = os.open(tmp_path, os.O_RDONLY)
     before = most = len(os.listdir("/proc/self/fd"))
     try:
