@@ -153,7 +153,7 @@ def test_a_rotation_that_fails_says_that_all_is_as_it_was_where_that_is_known(
     programs: Programs,
     monkeypatch: pytest.MonkeyPatch,
     failure: EngineError,
-    told: bool,  # noqa: FBT001
+    told: bool,
 ) -> None:
     """Once, and not of a medium that did not answer: what it was asked for may be done."""
 

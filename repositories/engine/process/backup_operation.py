@@ -18,6 +18,7 @@ from repositories.engine.process.introduction import introduce, introduce_writer
 from repositories.engine.process.protocol import Log, ProblemInfo, SourceFigures, SourceFinished, SourceStarted
 from repositories.engine.process.reports import bucket_of, progress_event
 from repositories.engine.process.requests import Request, RunReference, SourceRequest
+from repositories.engine.process.taking_back import taking_back
 from repositories.engine.progress import Progress as Report
 from repositories.engine.progress import ProgressGate
 from repositories.engine.repository import Repository, WriteOptions, WriteSession
@@ -40,7 +41,8 @@ def back_up_sources(request: Request, channel: Channel) -> dict[str, Any]:
     bucket = bucket_of(request, channel)
     repository = introduce_writer(request, channel)
     done = 0
-    with repository.begin_write(WriteOptions(compression=request.compression)) as session:
+    options = WriteOptions(compression=request.compression)
+    with repository.begin_write(options) as session, taking_back(request.repository, session):
         _tell_absent(session, channel)
         for source in request.sources:
             done += _SourceRun(request, run, source, channel, bucket).execute(session)

@@ -55,17 +55,17 @@ class WriteSession:
         self._clock = clock
         self._work = options.work
         style = BlockStyle(level_of(options.compression), store.keyring.record.padding)
-        self._lease = Lease(store, SessionPurpose.WRITE, clock.now_ns())
+        self.lease = Lease(store, SessionPurpose.WRITE, clock.now_ns())
         try:
             self._marks = read_marks(store)
             self.fence = self._marks.highest
-            self._lease.hold_fence(self.fence, tell=self._marks.waiting)
+            self.lease.hold_fence(self.fence, tell=self._marks.waiting)
             self._live = (known := catalogue.live_index(accepted_by_newest_sweep(store))).segments
             self.absent_packs = absent_packs(store.storage, known.lengths())
             self._index = known.index(self._marks.packs | self.absent_packs, read_damage(store))
             self._recovery = IndexRecovery(store, PackReader(store), self._index, self._may_adopt)
         except BaseException:
-            self._lease.end()
+            self.lease.end()
             raise
         settings = PipelineSettings(style, options.workers, options.pack_target, options.in_flight)
         self._keys = KeyWatch(store, clock)
@@ -187,7 +187,7 @@ class WriteSession:
         if not self._closed:
             self._closed, failure = True, self._pipeline.failure
             self._pipeline.close()
-            self._lease.end(failure)
+            self.lease.end(failure)
 
     def _store_chunk(self, kind: ChunkKind, chunk_id: bytes, data: bytes | bytearray | memoryview) -> bool:
         if self._pipeline.failure is not None:
@@ -235,7 +235,7 @@ class WriteSession:
         self._index.add(packs)
 
     def _put_segment(self, replaces: tuple[bytes, ...], packs: tuple[PackRecord, ...]) -> None:
-        record = SegmentRecord(self.fence, self._lease.session_id, self._clock.now_ns(), replaces, packs)
+        record = SegmentRecord(self.fence, self.lease.session_id, self._clock.now_ns(), replaces, packs)
         segment_id = self._store.put(ObjectKind.INDEX, encode(record))
         self._catalogue.remember(segment_id, record)
         self._live = {each: old for each, old in self._live.items() if each not in replaces} | {segment_id: record}
@@ -266,7 +266,7 @@ class WriteSession:
                 hint=f"run the {self._work} again",
             )
         self.fence = self._marks.highest
-        self._lease.hold_fence(self.fence, tell=self._marks.waiting)
+        self.lease.hold_fence(self.fence, tell=self._marks.waiting)
         if self._own_packs:
             with self._pipeline.poisoning():
                 self._put_segment((), tuple(self._own_packs))
@@ -293,7 +293,7 @@ class WriteSession:
 
     def _commit_fields(self, root: bytes) -> tuple[int, int, int, bytes, bytes]:
         keyring = self._store.keyring
-        return self.fence, self._clock.now_ns(), keyring.generation, self._lease.session_id, root
+        return self.fence, self._clock.now_ns(), keyring.generation, self.lease.session_id, root
 
     def _check_root(self, root: bytes) -> None:
         if len(root) > MAX_ROOT:

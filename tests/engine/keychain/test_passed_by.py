@@ -12,12 +12,17 @@ from repositories.engine.format.kinds import ObjectKind
 from repositories.engine.format.notes import TombstoneRecord
 from repositories.engine.format.records import decode, encode
 from repositories.engine.index.segments import SegmentRecord
-from repositories.engine.keychain import rotate
+from repositories.engine.keychain import add_password, rotate
+from repositories.engine.process.requests import RepositoryAccess
+from repositories.engine.process.taking_back import taking_back
 from repositories.engine.repository import CreateOptions, Repository, create_repository, open_repository
+from repositories.engine.sessions.passed_by import take_back_leavings
+from repositories.engine.storage.base import Storage
+from repositories.engine.storage.local import LocalStorage
 from repositories.engine.storage.memory import MemoryStorage
-from tests.engine.contents import SMALL_PACKS, write
+from tests.engine.contents import SMALL_PACKS, require_readable, write
 from tests.engine.fakes import CHEAP
-from tests.engine.keychain.chains import keychain
+from tests.engine.keychain.chains import OTHER, keychain
 from tests.engine.prune.builders import run as prune
 from tests.engine.repositories import PASSWORD, back_up_tree
 
@@ -100,3 +105,71 @@ def test_an_inventory_without_sessions_is_read() -> None:
     record = InventoryRecord(2, (InventoryEntry(ObjectKind.INDEX, b"i" * 16, b"h" * 32),))
     read = decode(encode(record), PassingInventoryRecord)
     assert (read.entries, read.sessions) == (record.entries, ())
+
+
+def segments(storage: Storage) -> set[str]:
+    return {stored.name for stored in storage.list("index/")}
+
+
+def test_a_refused_session_takes_back_what_the_rotation_has_not_listed(tmp_path: Path) -> None:
+    """Of its own alone: what it had put in time counts, and others may go by it already."""
+    storage, old, session_id = passed_by(tmp_path)
+    late = old.store.put(ObjectKind.INDEX, segment(session_id))
+    strange = old.store.put(ObjectKind.INDEX, segment(b"s" * 16))
+    store = open_repository(storage, PASSWORD).store
+    listed = {object_id for kind, object_id in store.inventory if kind == ObjectKind.INDEX}
+    assert take_back_leavings(store, session_id) >= 1
+    assert set(store.ids(ObjectKind.INDEX)) == listed | {strange}
+    assert late not in store.ids(ObjectKind.INDEX)
+    assert take_back_leavings(store, session_id) == 0
+
+
+def test_what_a_session_had_put_before_the_rotation_stays(tmp_path: Path) -> None:
+    """A later backup finds those contents there, and needs the segment that the refused one had put."""
+    storage = MemoryStorage()
+    old = create_repository(storage, CreateOptions(PASSWORD, kdf=CHEAP, reserve_bytes=10)).repository
+    with old.begin_write(SMALL_PACKS) as session:
+        (session_id,) = old.store.ids(ObjectKind.SESSION)
+        root = write(session, 2)
+        session.flush()
+        before = segments(storage)
+        rotate(keychain(storage), [PASSWORD])
+        with pytest.raises(CommitRefusedError):
+            session.commit(root, lambda: None)
+        newer = open_repository(storage, PASSWORD)
+        take_back_leavings(newer.store, session_id)
+    assert before <= segments(storage)
+    with newer.begin_write(SMALL_PACKS) as session:
+        session.commit(write(session, 2), lambda: None)
+        assert session.new_chunks == 0
+    require_readable(open_repository(storage, PASSWORD))
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_a_backup_that_is_refused_takes_back_and_is_told_as_refused(tmp_path: Path, ended: bool) -> None:
+    """Where its password has ended it cannot know what was listed, and leaves all to a prune."""
+    storage = LocalStorage(str(tmp_path / "repository"))
+    create_repository(storage, CreateOptions(PASSWORD, kdf=CHEAP, reserve_bytes=10))
+    add_password(keychain(storage), OTHER, "other")
+    old = open_repository(storage, PASSWORD)
+    before = segments(storage)
+    access = RepositoryAccess(location=str(tmp_path / "repository"), password=PASSWORD.decode())
+    with old.begin_write(SMALL_PACKS) as session:
+        root = write(session, 2)
+        rotate(keychain(storage, OTHER), [OTHER] if ended else [PASSWORD])
+        with pytest.raises(CommitRefusedError, match="rotated meanwhile"), taking_back(access, session):
+            session.commit(root, lambda: None)
+    assert (segments(storage) == before) is not ended
+
+
+def test_a_refusal_for_another_reason_takes_nothing_back(tmp_path: Path) -> None:
+    storage = LocalStorage(str(tmp_path / "repository"))
+    repository = create_repository(storage, CreateOptions(PASSWORD, kdf=CHEAP, reserve_bytes=10)).repository
+    access = RepositoryAccess(location=str(tmp_path / "repository"), password=PASSWORD.decode())
+    with repository.begin_write(SMALL_PACKS) as session:
+        write(session, 2)
+        session.flush()
+        before = segments(storage)
+        with pytest.raises(CommitRefusedError), taking_back(access, session):
+            raise CommitRefusedError("a prune took what it refers to")
+    assert segments(storage) == before

@@ -24,12 +24,12 @@ def test_the_lease_lives_as_long_as_the_session(repository: Repository) -> None:
     with repository.begin_write(SMALL_PACKS) as session:
         first = lease()
         assert (first.purpose, first.counter) == (SessionPurpose.WRITE, 0)
-        session._lease.renew()
+        session.lease.renew()
         second = lease()
         assert (second.session_id, second.counter, second.fence) == (first.session_id, 1, session.fence)
         assert second.pid > 0
     assert names(repository, "sessions/") == []
-    session._lease.renew()
+    session.lease.renew()
     assert names(repository, "sessions/") == [], "an ended lease is not put again"
 
 
