@@ -35,6 +35,9 @@ _OPTIONS: Final[tuple[tuple[str, str], ...]] = (
     (r"schedules?(\.\d+)?\.expression", "--cron"),
     (r"bandwidth_limit_bps", "--bandwidth"),
     (r"rpo_seconds", "--rpo"),
+    (r"start_deadline_seconds", "--start-deadline"),
+    (r"max_runtime_seconds", "--max-runtime"),
+    (r"depends_on(\.\d+)?", "the jobs to wait for"),
     (r"(schedules?\.\d+\.)?(\w+)", ""),
 )
 

@@ -18,7 +18,7 @@ from syncova_project.access.services import audit_record
 def breaker_reset(*, repository_id: uuid.UUID, actor: str, now: dt.datetime) -> Repository:
     """Forget the repository's failures in a row; resetting a closed breaker changes nothing.
 
-    Raises RepositoryNotFoundError.
+    Raises RepositoryUnknownError.
     """
     repository = repository_get(repository_id)
     with transaction.atomic():

@@ -66,4 +66,4 @@ def test_whoever_mended_a_repository_lets_it_be_tried_at_once() -> None:
     ApiClient("repositories.read").post(address).refused(403, "PERMISSION_DENIED")
     assert ApiClient().post(address).json["name"] == repository.name
     assert RepositoryBreaker.objects.get().open_until is None
-    ApiClient().post(f"repositories/{NOBODY}/breaker/reset").refused(404, "REPOSITORY_NOT_FOUND")
+    ApiClient().post(f"repositories/{NOBODY}/breaker/reset").refused(404, "REPOSITORY_UNKNOWN")

@@ -17,6 +17,8 @@ ENDPOINTS = [
     ("POST", f"jobs/{NOBODY}/pause", {"jobs.run"}),
     ("POST", f"jobs/{NOBODY}/resume", {"jobs.run"}),
     ("POST", f"jobs/{NOBODY}/run", {"jobs.run"}),
+    ("PUT", f"jobs/{NOBODY}/dependencies", {"jobs.write"}),
+    ("POST", f"repositories/{NOBODY}/breaker/reset", {"repositories.write"}),
     ("GET", f"jobs/{NOBODY}/runs", {"jobs.read", "runs.read"}),
     ("GET", "runs", {"jobs.read", "runs.read"}),
     ("GET", f"runs/{NOBODY}", {"jobs.read", "runs.read"}),

@@ -22,6 +22,8 @@ from tests.jobs.moves import again, codes, fence_of
 
 SECOND = dt.timedelta(seconds=1)
 LATER = NOW + dt.timedelta(minutes=5)
+# Of a worker that no pass of a test finds silent.
+ALWAYS = dt.datetime(2100, 1, 1, tzinfo=dt.UTC)
 SUCCEEDED = Predecessor("database", paused=False, last_state="succeeded")
 
 
@@ -78,7 +80,7 @@ def reason(run: Run) -> tuple[str, str]:
 @pytest.mark.django_db
 def test_a_run_waits_until_its_predecessor_has_succeeded() -> None:
     """C4: a partial failure is not enough, and nothing but a success lets it go."""
-    make_worker(slots=8)
+    make_worker(slots=8, last_seen=ALWAYS)
     predecessor, job = pair()
     first, run = make_run(predecessor), make_run(job)
     admit_waiting(now=NOW)
@@ -106,7 +108,7 @@ def test_a_run_waits_until_its_predecessor_has_succeeded() -> None:
     ],
 )
 def test_how_the_predecessor_ended(last_state: str, code: str, sentence: str) -> None:
-    make_worker()
+    make_worker(last_seen=ALWAYS)
     run = make_run(pair(last_state)[1])
     admit_waiting(now=NOW)
     assert (again(run).held_code, held_sentence(run)) == (code, sentence)
@@ -114,7 +116,7 @@ def test_how_the_predecessor_ended(last_state: str, code: str, sentence: str) ->
 
 @pytest.mark.django_db
 def test_a_paused_predecessor_holds_with_a_reason_of_its_own() -> None:
-    make_worker()
+    make_worker(last_seen=ALWAYS)
     predecessor, job = pair()
     job_pause(job_id=predecessor.id, actor="alice", now=NOW)
     run = make_run(job)
@@ -128,7 +130,7 @@ def test_a_paused_predecessor_holds_with_a_reason_of_its_own() -> None:
 @pytest.mark.django_db
 def test_a_predecessors_run_of_the_same_night_goes_first_though_it_is_not_claimed_yet() -> None:
     """Another process may be claiming it at this moment; its last success is of the night before."""
-    make_worker()
+    make_worker(last_seen=ALWAYS)
     predecessor, job = pair()
     schedule = make_schedule(predecessor, next_at=NOW)
     run = make_run(job)
@@ -141,7 +143,7 @@ def test_a_predecessors_run_of_the_same_night_goes_first_though_it_is_not_claime
 
 @pytest.mark.django_db
 def test_a_later_run_of_the_predecessor_holds_nothing() -> None:
-    make_worker()
+    make_worker(last_seen=ALWAYS)
     predecessor, job = pair()
     make_run(predecessor, scheduled_for=LATER, not_before=LATER)
     run = make_run(job)
@@ -160,7 +162,7 @@ def test_a_dependency_gates_and_never_triggers() -> None:
 @pytest.mark.django_db
 def test_whoever_asks_by_hand_may_ignore_them_and_so_does_what_follows() -> None:
     """execution.md, section 2; the trail and the run tell it."""
-    make_worker()
+    make_worker(last_seen=ALWAYS)
     job = pair("failed")[1]
     run = run_request(job_id=job.id, actor="alice", now=NOW, ignore_dependencies=True)
     assert run.events.get().parameters == {"trigger": "manual", "ignore_dependencies": True}

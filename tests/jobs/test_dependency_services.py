@@ -2,6 +2,7 @@
 
 import uuid
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -48,9 +49,9 @@ def test_the_same_again_changes_nothing() -> None:
 
 
 @pytest.mark.django_db
-def test_a_change_asks_for_a_pass(django_capture_on_commit_callbacks: object) -> None:
+def test_a_change_asks_for_a_pass(django_capture_on_commit_callbacks: Any) -> None:
     first, job = make_job(), make_job()
-    with django_capture_on_commit_callbacks(execute=True):  # type: ignore[operator]
+    with django_capture_on_commit_callbacks(execute=True):
         depend(job, first)
     assert bells.woken == [1]
 
