@@ -48,8 +48,9 @@ class Windows:
         self._held: list[int] = []
         self._directory = -1
         self._begun: deque[_Window] = deque()
-        self._waiting = 1 if source.far else 0
-        self._most_bytes = _BYTES_FAR if source.far else _BYTES
+        self._far = source.far
+        self._waiting = 1 if self._far else 0
+        self._most_bytes = _BYTES_FAR if self._far else _BYTES
         self._directories = _DIRECTORIES // (2 + self._waiting)
 
     def enter(self) -> None:
@@ -63,7 +64,7 @@ class Windows:
         """
         readers = self._readers if entry.size > _LARGE else None
         # Far away a large file, too, waits for its window: the blocks of the next ones come meanwhile.
-        if at_once or (readers is not None and not self._source.far):
+        if at_once or (readers is not None and not self._far):
             self._writer.write(FileTask(directory, path, entry, around, readers=self._readers))
             return
         if self._directory < 0:
@@ -94,7 +95,7 @@ class Windows:
     def _announce(self, entry: Entry) -> None:
         """Let a file's blocks be fetched from a medium far away while those before it are written."""
         # Larger ones announce what follows while they are written.
-        if not self._source.far or entry.size > _BYTES:
+        if not self._far or entry.size > _BYTES:
             return
         self._places += inline_places(self._source, entry)
         self._places_bytes += entry.size

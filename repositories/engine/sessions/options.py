@@ -9,12 +9,20 @@ from dataclasses import dataclass, field
 from repositories.engine.limits import MIB
 
 _MOST_WORKERS = 8
+_LEAST_IN_FLIGHT = 16 * MIB
+_IN_FLIGHT_FOR_ONE = 4 * MIB
+"""A block being made, and one that waits, for each thread: blocks are of 1 to 2 MiB."""
 
 
 def _default_workers() -> int:
     """Return one sealing thread per processor this process may use, at least 2, so that one can wait for the medium."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(2, min(usable, _MOST_WORKERS))
+
+
+def _default_in_flight() -> int:
+    """Return as much as keeps all threads busy: what is read faster than it is compressed only fills memory."""
+    return max(_LEAST_IN_FLIGHT, _IN_FLIGHT_FOR_ONE * _default_workers())
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,5 +35,5 @@ class WriteOptions:
     compression: str = "default"
     workers: int = field(default_factory=_default_workers)
     pack_target: int = 32 * MIB
-    in_flight: int = 32 * MIB
+    in_flight: int = field(default_factory=_default_in_flight)
     work: str = "backup"
