@@ -28,7 +28,11 @@ def expire_late(*, now: dt.datetime) -> int:
         state=RunState.QUEUED, job__isnull=False, not_before__lt=now, job__start_deadline_seconds__isnull=False
     ).order_by("id")
     rows = bounded.values_list("id", "created_at", "not_before", "job__start_deadline_seconds")
-    late = [run_id for run_id, created_at, not_before, seconds in rows if is_late(created_at, not_before, seconds, now)]
+    late = [
+        run_id
+        for run_id, created_at, not_before, seconds in rows
+        if seconds is not None and is_late(created_at, not_before, seconds, now)
+    ]
     ended = 0
     for run in Run.objects.filter(id__in=late).select_related("job", "repository", "runner").order_by("id"):
         try:

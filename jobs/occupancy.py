@@ -150,8 +150,8 @@ def _frozen() -> frozenset[uuid.UUID]:
 
 
 def _open_breakers() -> dict[uuid.UUID, dt.datetime]:
-    tripped = RepositoryBreaker.objects.filter(open_until__isnull=False)
-    return dict(tripped.values_list("repository_id", "open_until"))
+    tripped = RepositoryBreaker.objects.filter(open_until__isnull=False).values_list("repository_id", "open_until")
+    return {repository_id: until for repository_id, until in tripped if until is not None}
 
 
 def _pending_chains() -> dict[uuid.UUID, set[uuid.UUID]]:

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import uuid
+from typing import Any
 
 import pytest
 
@@ -67,7 +68,8 @@ def test_a_way_through_the_graph_is_found_and_ends_in_rings() -> None:
 
 def pair(last_state: str = "succeeded") -> tuple[Job, Job]:
     """Return a predecessor that ended so, and a job that waits for it."""
-    ended = {"last_state": last_state, "last_finished_at": NOW, "last_run_id": uuid.uuid4()} if last_state else {}
+    ended: dict[str, Any] = {"last_state": last_state, "last_finished_at": NOW, "last_run_id": uuid.uuid4()}
+    ended = ended if last_state else {}
     predecessor, job = make_job(name="database", **ended), make_job()
     JobDependency.objects.create(job=job, predecessor=predecessor, created_at=NOW)
     return predecessor, job
