@@ -38,6 +38,8 @@ class SimulatedJob:
     runner_id: uuid.UUID
     group: str
     sources: tuple[SourceLimit, ...] = ()
+    # Jobs that it waits for (C4); here each run succeeds, so they only have to end first.
+    waits_for: tuple[uuid.UUID, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +156,7 @@ def _admit(play: _Play, now: dt.datetime) -> None:
     _end_finished(play, now)
     ready = {_run_id(run): run for run in play.waiting if run.first_free <= now}
     candidates = sorted(
-        (_candidate(run) for run in ready.values()),
+        (_candidate(run, _dependency(play, run)) for run in ready.values()),
         key=lambda one: order_key(one.priority, one.waiting_since, one.run_id, now),
     )
     passed, held = choose(candidates, _occupancy(play, now), now)
@@ -162,6 +164,15 @@ def _admit(play: _Play, now: dt.datetime) -> None:
         _start(play, ready[candidate.run_id], now)
     for candidate, reason in held:
         _hold(play, ready[candidate.run_id], reason, now)
+
+
+def _dependency(play: _Play, run: SimulatedRun) -> Held | None:
+    """Return what is still to end of the jobs that a run waits for, as jobs.dependencies judges it."""
+    if not run.job.waits_for:
+        return None
+    unfinished = [other for other in (*play.waiting, *play.running) if other.planned <= run.planned]
+    names = [other.job.name for other in unfinished if other.job.id in run.job.waits_for]
+    return Held(HeldCode.DEPENDENCY, min(names)) if names else None
 
 
 def _start(play: _Play, run: SimulatedRun, now: dt.datetime) -> None:
@@ -205,7 +216,7 @@ def _occupancy(play: _Play, now: dt.datetime) -> Occupancy:
     return occupancy
 
 
-def _candidate(run: SimulatedRun) -> Candidate:
+def _candidate(run: SimulatedRun, dependency: Held | None = None) -> Candidate:
     job = run.job
     return Candidate(
         run_id=_run_id(run),
@@ -227,6 +238,7 @@ def _candidate(run: SimulatedRun) -> Candidate:
         held_code="",
         held_subject="",
         sources=job.sources,
+        dependency=dependency,
     )
 
 

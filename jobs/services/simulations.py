@@ -7,7 +7,7 @@ import datetime as dt
 import uuid
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from django.db.models import F, Window
@@ -15,7 +15,7 @@ from django.db.models.functions import RowNumber
 
 from jobs import calendar, simulation
 from jobs.candidates import SourceLimit, source_limits
-from jobs.models import Job, Run, Schedule
+from jobs.models import Job, JobDependency, Run, Schedule
 from jobs.occupancy import live_slots
 from jobs.states import RunState, ScheduleState
 from jobs.window_rows import current_rules
@@ -48,8 +48,14 @@ def forecast(days: int, assumptions: Assumptions, *, now: dt.datetime) -> Foreca
     known = _durations()
     kept = Job.objects.filter(deleted_at__isnull=True, paused_at__isnull=True).select_related("repository", "runner")
     rows = list(kept.order_by("name", "id"))
-    sources, plans = source_limits({job.id for job in rows}), _plans()
-    jobs = [_simulated(job, plans, sources, known.get(job.id, assumptions.unknown_duration)) for job in rows]
+    sources, plans, waits_for = source_limits({job.id for job in rows}), _plans(), _waits_for()
+    jobs = [
+        replace(
+            _simulated(job, plans, sources, known.get(job.id, assumptions.unknown_duration)),
+            waits_for=tuple(waits_for.get(job.id, ())),
+        )
+        for job in rows
+    ]
     jobs += assumptions.added
     live = live_slots(now)
     slots = {job.runner_id: assumptions.slots or max(1, live.get(job.runner_id, 0)) for job in jobs}
@@ -77,6 +83,13 @@ def _simulated(
         group=job.runner.name,
         sources=tuple(sources.get(job.id, ())),
     )
+
+
+def _waits_for() -> Mapping[uuid.UUID, Sequence[uuid.UUID]]:
+    found: dict[uuid.UUID, list[uuid.UUID]] = defaultdict(list)
+    for job_id, predecessor_id in JobDependency.objects.values_list("job_id", "predecessor_id"):
+        found[job_id].append(predecessor_id)
+    return found
 
 
 def _durations() -> dict[uuid.UUID, dt.timedelta]:

@@ -91,6 +91,16 @@ def test_slots_sources_and_other_repositories() -> None:
     assert waits(play(job(1, 2), job(2, 2, **other))) == [[], []]
 
 
+def test_a_run_waits_for_the_end_of_what_its_job_waits_for() -> None:
+    """C4: of the same night, not of one that is planned later."""
+    other: dict[str, Any] = {"repository_id": uuid.UUID(int=3), "repository_name": "attic"}
+    first = job(1, 2)
+    after, before = job(2, 1, waits_for=(first.id,), **other), job(3, 1, "21:00", waits_for=(first.id,), **other)
+    played = play(first, after, before)
+    assert sorted(starts(played)) == [("job 1", 22), ("job 2", 24), ("job 3", 21)]
+    assert [each for each in waits(played) if each] == [[("dependency", "job 1", 2)]]
+
+
 def test_a_job_that_takes_longer_than_its_distance_merges_instants() -> None:
     hourly = [calendar.parse({"type": "interval", "every_seconds": 3600}, anchor=MIDNIGHT)]
     played = play(job(1, 2.5, plans=hourly))
