@@ -1,7 +1,7 @@
 """Collects files into windows and has them written by two threads, in the order of packs and blocks.
 
-Owns the threads and the bound on open directories and files. The walk goes on while the last window is written; from a
-medium far away one more may wait for its turn, so that its blocks come meanwhile.
+Owns the threads and the bound on open directories and files. The walk goes on while a window is written. One more waits
+for its turn: a thread that is through with its part goes on with that, and from far away its blocks come meanwhile.
 """
 
 import os
@@ -17,8 +17,8 @@ from repositories.engine.restore.writing import FileTask, FileWriter
 
 WRITERS: Final = 2
 _FILES: Final = 800
-_DIRECTORIES: Final = 400
-"""Of all windows together."""
+_WAITING: Final = 1
+_DIRECTORIES: Final = 400 // (2 + _WAITING)
 _BYTES: Final = 32 * 1024 * 1024
 _BYTES_FAR: Final = 26 * 1024 * 1024
 """Three of them, and what is announced of pages, fit into what is read ahead."""
@@ -49,9 +49,7 @@ class Windows:
         self._directory = -1
         self._begun: deque[_Window] = deque()
         self._far = source.far
-        self._waiting = 1 if self._far else 0
         self._most_bytes = _BYTES_FAR if self._far else _BYTES
-        self._directories = _DIRECTORIES // (2 + self._waiting)
 
     def enter(self) -> None:
         """The walk stands in another directory now."""
@@ -90,7 +88,7 @@ class Windows:
         self._begun.clear()
 
     def _is_full(self) -> bool:
-        return len(self._tasks) >= _FILES or self._bytes >= self._most_bytes or len(self._held) >= self._directories
+        return len(self._tasks) >= _FILES or self._bytes >= self._most_bytes or len(self._held) >= _DIRECTORIES
 
     def _announce(self, entry: Entry) -> None:
         """Let a file's blocks be fetched from a medium far away while those before it are written."""
@@ -109,7 +107,7 @@ class Windows:
 
     def _start(self) -> None:
         self._expect()
-        self._wait(self._waiting)
+        self._wait(_WAITING)
         tasks = self._tasks
         tasks.sort(key=_by_place)
         border = _border(tasks)

@@ -85,19 +85,31 @@ class FarChunks(NoChunks):
         self.announced += [place.block for place in places]
 
 
+class NearChunks(FarChunks):
+    """The same, near by."""
+
+    far = False
+
+
 @dataclass
 class Gated:
-    """Lets nobody write before the gate is open."""
+    """Lets nobody write before the gate is open, or only who writes `held`."""
 
     gate: threading.Event = field(default_factory=threading.Event)
     written: list[bytes] = field(default_factory=list)
     broken: bool = False
+    held: bytes | None = None
+    enough: int = -1
+    reached: threading.Event = field(default_factory=threading.Event)
 
     def write(self, task: FileTask) -> None:
-        assert self.gate.wait(60)
+        if self.held in (None, task.path):
+            assert self.gate.wait(60)
         if self.broken:
             raise RestoreTargetError("takes no more", hint="as the test wants it")
         self.written.append(task.path)
+        if len(self.written) == self.enough:
+            self.reached.set()
 
 
 def with_block(number: int) -> Entry:
@@ -130,6 +142,23 @@ def test_far_away_the_blocks_of_a_further_window_are_announced_while_one_is_writ
         os.close(directory)
     assert announced == list(range(11))
     assert sorted(gated.written) == sorted(b"%d" % number for number in range(11))
+
+
+def test_a_thread_that_is_through_goes_on_with_the_window_that_waits(tmp_path: Path) -> None:
+    """4.2: else it would stand still until the other one is through as well."""
+    gated = Gated(held=b"0", enough=6)
+    windows = Windows(NearChunks(), gated)  # type: ignore[arg-type]
+    directory = os.open(tmp_path, os.O_RDONLY)
+    try:
+        fill(windows, directory, 8)
+        assert gated.reached.wait(60), "two of the first window, and all of the second"
+        gated.gate.set()
+        windows.finish()
+    finally:
+        gated.gate.set()
+        windows.close()
+        os.close(directory)
+    assert sorted(gated.written) == sorted(b"%d" % number for number in range(8))
 
 
 def test_what_breaks_a_window_ends_the_walk_and_nothing_stays_open(tmp_path: Path) -> None:
