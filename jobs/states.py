@@ -165,10 +165,10 @@ class HeldCode(TextChoices):
     NO_SLOT = "no_slot", "No free slot"
     RESTORE_SLOT = "restore_slot", "The last slot is kept for restores"
     NOT_TAKEN = "not_taken", "Not taken by the group"
-    DEPENDENCY = "dependency", "Waits for another job"
-    DEPENDENCY_PAUSED = "dependency_paused", "Waits for a job that is paused"
-    DEPENDENCY_NEVER_RAN = "dependency_never_ran", "Waits for a job that has never run"
-    DEPENDENCY_FAILED = "dependency_failed", "Waits for a job whose last run did not succeed"
+    DEPENDENCY = "dependency", "Run of another job"
+    DEPENDENCY_PAUSED = "dependency_paused", "Paused run of another job"
+    DEPENDENCY_NEVER_RAN = "dependency_never_ran", "First run of another job"
+    DEPENDENCY_FAILED = "dependency_failed", "Success of another job"
     UNSTARTABLE = "unstartable", "Cannot be prepared"
 
 

@@ -40,10 +40,10 @@ HELD_LABELS = (
     "No free slot",
     "The last slot is kept for restores",
     "Not taken by the group",
-    "Waits for another job",
-    "Waits for a job that is paused",
-    "Waits for a job that has never run",
-    "Waits for a job whose last run did not succeed",
+    "Run of another job",
+    "Paused run of another job",
+    "First run of another job",
+    "Success of another job",
     "Cannot be prepared",
 )
 
