@@ -217,3 +217,13 @@ def test_failures_at_the_same_moment_are_all_counted() -> None:
     ends = [partial(transitions.finish, run.id, fence_of(run), failed(), now=NOW) for run in runs]
     assert at_once(ends) == [True, True, True]
     assert (RepositoryBreaker.objects.get().failures, RepositoryBreaker.objects.get().trips) == (3, 1)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_passes_at_once_one_lets_one_run_try() -> None:
+    make_worker(slots=8, last_seen=ALWAYS)
+    repository = make_repository(max_concurrent_runs=5)
+    opened(repository)
+    waiting(repository, 4)
+    at_once([partial(admit_waiting, now=NOW + 5 * MINUTE)] * 4)
+    assert Run.objects.filter(state="queued", admitted_at__isnull=False).count() == 1

@@ -1,15 +1,16 @@
 """PostgreSQL refuses bad rows of breakers, and dependencies that lead back to where they began (D2, C4)."""
 
+from functools import partial
 from typing import Any
 
 import pytest
+from django.db import IntegrityError
 
 from jobs.models import Job, JobDependency, RepositoryBreaker
 from tests.jobs.builders import NOW, make_job
+from tests.jobs.rivals import at_once
 from tests.refusals import refused_by
 from tests.repositories.builders import make_repository
-
-pytestmark = pytest.mark.django_db
 
 LIMIT = {"failures": 3, "error_code": "NO_ROUTE"}
 
@@ -18,6 +19,7 @@ def depends(job: Job, predecessor: Job) -> JobDependency:
     return JobDependency.objects.create(job=job, predecessor=predecessor, created_at=NOW)
 
 
+@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("constraint", "fields"),
     [
@@ -33,6 +35,7 @@ def test_a_bad_breaker_is_refused(constraint: str, fields: dict[str, Any]) -> No
         RepositoryBreaker.objects.create(repository=make_repository(), updated_at=NOW, **fields)
 
 
+@pytest.mark.django_db
 def test_a_good_breaker_is_kept() -> None:
     opened = LIMIT | {"trips": 1, "open_until": NOW}
     for fields in ({}, {"failures": 2, "error_code": "X"}, opened):
@@ -40,6 +43,7 @@ def test_a_good_breaker_is_kept() -> None:
     assert RepositoryBreaker.objects.count() == 3
 
 
+@pytest.mark.django_db
 def test_no_cycle_whoever_writes() -> None:
     """C4: also for who goes past the services, by an insert or by a change of a row."""
     first, second, third, fourth = (make_job() for _ in range(4))
@@ -53,8 +57,19 @@ def test_no_cycle_whoever_writes() -> None:
     assert JobDependency.objects.count() == 3
 
 
+@pytest.mark.django_db
 def test_two_ways_to_one_job_are_no_cycle() -> None:
     first, left, right, last = (make_job() for _ in range(4))
     for job, predecessor in ((left, first), (right, first), (last, left), (last, right)):
         depends(job, predecessor)
     assert JobDependency.objects.count() == 4
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_rows_at_once_close_no_ring() -> None:
+    """C4: past the services, each alone is fine; PostgreSQL lets the second wait and then sees the first."""
+    for _ in range(5):
+        first, second = make_job(), make_job()
+        results = at_once([partial(depends, first, second), partial(depends, second, first)])
+        assert sum(isinstance(result, IntegrityError) for result in results) == 1
+    assert JobDependency.objects.count() == 5
