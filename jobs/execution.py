@@ -5,10 +5,10 @@ Owns the translation from rows. Must not start or end a run: jobs.transitions an
 
 import uuid
 
-from jobs.executors import ExecutionRequest, ExecutionSource
+from jobs.executors import ExecutionRequest, ExecutionSource, HookCall
 from jobs.models import Run, TaskRun
 from jobs.revisions import PinnedJob, read_revision
-from jobs.states import RunKind, RunState, Trigger
+from jobs.states import HookMoment, RunKind, RunState, Trigger
 
 
 def execution_request(run_id: uuid.UUID, fence: int) -> ExecutionRequest | None:
@@ -35,6 +35,7 @@ def execution_request(run_id: uuid.UUID, fence: int) -> ExecutionRequest | None:
         max_runtime_seconds=pinned.max_runtime_seconds if pinned else None,
         parameters=run.parameters,
         accept_new_root=run.accept_new_root,
+        hooks=tuple(HookCall(HookMoment(moment), name) for moment, name in pinned.hooks) if pinned else (),
     )
 
 

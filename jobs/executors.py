@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
-from jobs.states import BackupMode, CancelOrigin, FailureClass, RunKind, TaskState, Trigger
+from jobs.states import BackupMode, CancelOrigin, FailureClass, HookMoment, RunKind, TaskState, Trigger
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,14 @@ class ExecutionSource:
     path: bytes
     excludes: tuple[str, ...]
     chain: str
+
+
+@dataclass(frozen=True, slots=True)
+class HookCall:
+    """A hook that a job names; what the name runs only the executing machine knows."""
+
+    moment: HookMoment
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +57,8 @@ class ExecutionRequest:
     parameters: Mapping[str, Any]
     # Somebody has confirmed what the sources hold now, however little it is beside their last backups (2.6).
     accept_new_root: bool = False
+    # In the job's order.
+    hooks: tuple[HookCall, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,7 @@ def job_json(job: Any, sentences: HeldSentences) -> dict[str, Any]:
         "max_attempts": job.max_attempts,
         "rpo_seconds": job.rpo_seconds,
         "start_deadline_seconds": job.start_deadline_seconds,
+        "hooks": job.hooks,
         "max_runtime_seconds": job.max_runtime_seconds,
         "depends_on": [
             {"id": str(one.predecessor_id), "name": one.predecessor.name} for one in job.listed_dependencies

@@ -33,6 +33,7 @@ class PinnedJob:
     strict: bool
     max_runtime_seconds: int | None
     sources: tuple[PinnedSource, ...]
+    hooks: tuple[tuple[str, str], ...] = ()
 
 
 def write_revision(job: Job, actor: str, *, now: dt.datetime) -> JobRevision:
@@ -51,6 +52,8 @@ def read_revision(revision: JobRevision) -> PinnedJob:
         strict=snapshot["strict"],
         max_runtime_seconds=snapshot["max_runtime_seconds"],
         sources=tuple(_read_source(source) for source in snapshot["sources"]),
+        # Revisions from before there were hooks name none.
+        hooks=tuple((call["moment"], call["name"]) for call in snapshot.get("hooks", ())),
     )
 
 
@@ -66,6 +69,7 @@ def _snapshot(job: Job) -> dict[str, Any]:
         "rpo_seconds": job.rpo_seconds,
         "start_deadline_seconds": job.start_deadline_seconds,
         "max_runtime_seconds": job.max_runtime_seconds,
+        "hooks": job.hooks,
         "depends_on": sorted(map(str, job.dependencies.values_list("predecessor", flat=True))),
         "sources": [
             {

@@ -180,6 +180,7 @@ def _cancelled_sentence(run: Run) -> str:
     origins = {
         "user": _("Cancelled by %(actor)s.") % {"actor": run.cancelled_by or _("a person")},
         "shutdown": _shut_down(run),
+        "hook": _("Not run: a hook of its job said that there is nothing to do now; the log names it."),
         "job_paused": _("Cancelled because its job was paused by %(actor)s.") % {"actor": run.cancelled_by},
         "job_deleted": _("Cancelled because its job was deleted by %(actor)s.") % {"actor": run.cancelled_by},
     }

@@ -9,8 +9,15 @@ from typing import Any, ClassVar
 
 from rest_framework import serializers
 
-from jobs.services.new_job import MAX_DEPENDENCIES, MAX_EXCLUDE_CHARACTERS, MAX_EXCLUDES, MAX_NAME, MAX_SOURCES
-from jobs.states import Priority, RunKind, RunState, SourceType, WindowKind
+from jobs.services.new_job import (
+    MAX_DEPENDENCIES,
+    MAX_EXCLUDE_CHARACTERS,
+    MAX_EXCLUDES,
+    MAX_HOOKS,
+    MAX_NAME,
+    MAX_SOURCES,
+)
+from jobs.states import HookMoment, Priority, RunKind, RunState, SourceType, WindowKind
 from jobs.windows.parsing import DAYS
 from jobs.windows.parsing import KINDS as WINDOW_KINDS
 from repositories.engine.display import show_path
@@ -76,6 +83,13 @@ class SourceInput(StrictSerializer):
             raise serializers.ValidationError({"path_base64": ["Is not base64."]}) from None
 
 
+class HookInput(StrictSerializer):
+    """When a hook runs, and its name in the file of the machines that run it; a command is nothing that can be sent."""
+
+    moment = Choice(HookMoment.choices)
+    name = serializers.CharField(max_length=100)
+
+
 class JobInput(StrictSerializer):
     """The body of POST /jobs; `schedule` is the only schedule, `schedules` are several."""
 
@@ -105,6 +119,7 @@ class JobInput(StrictSerializer):
         default=list,
         help_text="Jobs whose last run must have succeeded before this one's may start.",
     )
+    hooks = serializers.ListField(child=HookInput(), max_length=MAX_HOOKS, default=list)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Return the job with `schedules` alone; without either it runs by hand."""

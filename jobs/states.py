@@ -78,6 +78,17 @@ class CancelOrigin(TextChoices):
     JOB_DELETED = "job_deleted", "Job deleted"
     JOB_PAUSED = "job_paused", "Job paused"
     OVER_RUNTIME = "over_runtime", "Over runtime"
+    HOOK = "hook", "A hook of the job"
+
+
+class HookMoment(TextChoices):
+    """When a hook runs; what comes after runs however the rest ended."""
+
+    BEFORE_JOB = "before_job", "Before the job"
+    BEFORE_SOURCE = "before_source", "Before a source"
+    AFTER_SOURCE = "after_source", "After a source"
+    ON_FAILURE = "on_failure", "On failure"
+    AFTER_JOB = "after_job", "After the job"
 
 
 class Priority(TextChoices):

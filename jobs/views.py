@@ -162,4 +162,5 @@ def new_job(values: dict[str, Any]) -> NewJob:
         SourceInput(path=one["path"], type=one["type"], excludes=tuple(one["exclude_patterns"]))
         for one in values.pop("sources")
     ]
-    return NewJob(sources=sources, **values)
+    hooks = [(one["moment"], one["name"]) for one in values.pop("hooks")]
+    return NewJob(sources=sources, hooks=hooks, **values)

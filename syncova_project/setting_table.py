@@ -216,6 +216,13 @@ TABLE: tuple[Setting, ...] = (
         "Directories below which restores may write. Unset: DATA/restores.",
     ),
     Setting(
+        "SYNCOVA_HOOKS_FILE",
+        Kind.PATH,
+        WORKER,
+        "File that says what the names of hooks run (docs/hooks.md); writable by root and this user alone. Unset: "
+        "/etc/syncova/hooks.toml if it is there, else DATA/hooks.toml.",
+    ),
+    Setting(
         "SYNCOVA_ALLOW_UNENCRYPTED",
         Kind.FLAG,
         WORKER,

@@ -30,19 +30,46 @@ from workers.backup_events import BackupEvents
 from workers.database import until_done
 from workers.engine_request import backup_request, engine_environment
 from workers.engine_run import asked, follow, log_last_words
+from workers.hook_file import HooksFileError
+from workers.hooks import RunHooks
 
 
 def back_up(
     request: ExecutionRequest, control: ExecutionControl, row: Repository, access: RepositoryAccess
 ) -> ExecutionResult:
-    """Back up the run's sources; those that this machine's roots exclude fail by themselves (SOURCE_NOT_ALLOWED)."""
+    """Back up the run's sources, between the job's hooks (6.4).
+
+    Sources that this machine's roots exclude fail by themselves (SOURCE_NOT_ALLOWED), as do those of failing hooks.
+    """
+    try:
+        hooks = RunHooks(request, control)
+    except HooksFileError as error:
+        return ExecutionResult(failure=Failure(error.code, error.message, FailureClass.CONFIGURATION, error.hint))
+    return hooks.after_job(hooks.before_job() or _sources(request, control, row, access, hooks))
+
+
+def _sources(
+    request: ExecutionRequest,
+    control: ExecutionControl,
+    row: Repository,
+    access: RepositoryAccess,
+    hooks: RunHooks,
+) -> ExecutionResult:
+    """Back up what may be; the hooks before sources all run before the first is read, those after once all are."""
     refused = [result for source in request.sources if (result := _refused(source, control)) is not None]
     left_out = {result.task_run_id for result in refused}
-    allowed = tuple(source for source in request.sources if source.task_run_id not in left_out)
-    if not allowed:
-        return ExecutionResult(sources=tuple(refused))
-    done = _by_engine(replace(request, sources=allowed), control, row, access)
-    return replace(done, sources=(*refused, *done.sources))
+    turns = [source for source in request.sources if source.task_run_id not in left_out]
+    refused += [_left_out(source, result, control) for source in turns if (result := hooks.before_source(source))]
+    left_out |= {result.task_run_id for result in refused}
+    allowed = tuple(source for source in turns if source.task_run_id not in left_out)
+    done = _by_engine(replace(request, sources=allowed), control, row, access) if allowed else ExecutionResult()
+    return hooks.after_sources(turns, replace(done, sources=(*refused, *done.sources)))
+
+
+def _left_out(source: ExecutionSource, result: SourceResult, control: ExecutionControl) -> SourceResult:
+    for line in run_journal.source_ends(source, result):
+        control.log(*line)
+    return result
 
 
 def _by_engine(
@@ -85,6 +112,4 @@ def _refused(source: ExecutionSource, control: ExecutionControl) -> SourceResult
         return None
     message = outcome.clean(f"{source.name} {why}")
     result = outcome.failed(source, Failure("SOURCE_NOT_ALLOWED", message, FailureClass.CONFIGURATION))
-    for line in run_journal.source_ends(source, result):
-        control.log(*line)
-    return result
+    return _left_out(source, result, control)

@@ -69,6 +69,10 @@ class Options(OutputOptions):
     max_runtime: Annotated[
         str | None, Option("--max-runtime", metavar="TIME", help="End a run that takes longer: 12h.")
     ] = None
+    hook: Annotated[
+        tuple[str, ...],
+        Option("--hook", metavar="MOMENT=NAME", help="before-job=dump; also after-job, on-failure …; repeat it."),
+    ] = ()
     after: Annotated[
         tuple[str, ...],
         Option("--after", metavar="JOB", help="Start only while its last run succeeded; repeat it."),
@@ -115,6 +119,7 @@ def _body(options: Options, schedule: dict[str, Any]) -> dict[str, Any]:
         "sources": [_source(path, excludes) for path in options.source],
         "priority": options.priority,
         "strict": options.strict,
+        "hooks": [_hook(text) for text in options.hook],
     }
     if options.bandwidth is not None:
         body["bandwidth_limit_bps"] = parse_rate(options.bandwidth)
@@ -126,6 +131,13 @@ def _body(options: Options, schedule: dict[str, Any]) -> dict[str, Any]:
         "max_runtime_seconds": options.max_runtime,
     }
     return body | {name: seconds_of(text) for name, text in lengths.items() if text is not None}
+
+
+def _hook(text: str) -> dict[str, str]:
+    moment, equals, name = text.partition("=")
+    if not equals or not name:
+        raise CommandError(f"--hook: {show_text(text)} is not MOMENT=NAME", hint="write it as before-job=dump-database")
+    return {"moment": moment.replace("-", "_"), "name": name}
 
 
 def _source(path: str, excludes: list[str]) -> dict[str, Any]:

@@ -201,6 +201,8 @@ def _tell(terminal: Terminal, job: Json) -> None:
         rows.append(("source", source["path"]))
         rows.extend(("  exclude", show_text(pattern)) for pattern in source["exclude_patterns"])
     rows.extend(("waits for", show_text(one["name"])) for one in job["depends_on"])
+    for hook in job["hooks"]:
+        rows.append(("hook", f"{show_text(hook['moment'].replace('_', ' '))}: {show_text(hook['name'])}"))
     if job["start_deadline_seconds"]:
         rows.append(("starts within", show_duration(job["start_deadline_seconds"])))
     if job["max_runtime_seconds"]:

@@ -37,6 +37,7 @@ _OPTIONS: Final[tuple[tuple[str, str], ...]] = (
     (r"rpo_seconds", "--rpo"),
     (r"start_deadline_seconds", "--start-deadline"),
     (r"max_runtime_seconds", "--max-runtime"),
+    (r"hooks(\.\d+(\.\w+)?)?", "--hook"),
     (r"depends_on(\.\d+)?", "the jobs to wait for"),
     (r"(schedules?\.\d+\.)?(\w+)", ""),
 )

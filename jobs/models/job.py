@@ -30,6 +30,8 @@ class Job(models.Model):
     rpo_seconds = models.BigIntegerField(null=True, blank=True)
     start_deadline_seconds = models.BigIntegerField(null=True, blank=True)
     max_runtime_seconds = models.BigIntegerField(null=True, blank=True)
+    # Moments and names in order; what a name runs stands on the executing machine alone.
+    hooks = models.JSONField(default=list, blank=True, db_default=[])
     # The number of the newest revision; a change of the job makes the next one.
     revision_number = models.PositiveIntegerField(default=1)
     paused_at = models.DateTimeField(null=True, blank=True)

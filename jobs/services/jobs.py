@@ -18,7 +18,15 @@ from jobs.objectives import refuse_broken_rpo
 from jobs.planning import columns_of
 from jobs.revisions import write_revision
 from jobs.services.dependencies import add_dependencies, lock_predecessors
-from jobs.services.new_job import NewJob, NewSchedule, check_policy, checked_name, checked_sources, parsed_schedules
+from jobs.services.new_job import (
+    NewJob,
+    NewSchedule,
+    check_hooks,
+    check_policy,
+    checked_name,
+    checked_sources,
+    parsed_schedules,
+)
 from jobs.services.runners import group_runner, source_rows
 from jobs.states import CancelOrigin, DecisionOutcome, RunState
 from repositories.identifiers import new_id
@@ -36,6 +44,7 @@ def job_create(new: NewJob, *, actor: str, now: dt.datetime) -> Job:
     """
     name = checked_name(new.name)
     check_policy(new)
+    check_hooks(new)
     schedules = parsed_schedules(new.schedules, now=now)
     with transaction.atomic():
         repository = _ready_repository(new.repository_id)
@@ -129,6 +138,7 @@ def _insert_job(new: NewJob, name: str, runner_id: uuid.UUID, now: dt.datetime) 
         rpo_seconds=new.rpo_seconds,
         start_deadline_seconds=new.start_deadline_seconds,
         max_runtime_seconds=new.max_runtime_seconds,
+        hooks=[{"moment": str(moment), "name": hook} for moment, hook in new.hooks],
         created_at=now,
         updated_at=now,
     )

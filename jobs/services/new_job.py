@@ -5,6 +5,7 @@ Owns validation whose errors name the API's fields. Constraints of the database 
 
 import datetime as dt
 import os
+import re
 import unicodedata
 import uuid
 from collections.abc import Mapping, Sequence
@@ -16,8 +17,9 @@ from django.conf import settings
 from jobs import calendar
 from jobs.errors import SourceNotAllowedError
 from jobs.models import Runner
+from jobs.models.runner import GROUP_NAME
 from jobs.source_paths import lies_in, normalise, refusal
-from jobs.states import MissedPolicy, Priority, SourceType
+from jobs.states import HookMoment, MissedPolicy, Priority, SourceType
 from repositories.engine.display import show_path
 from repositories.engine.source.malformed import MalformedRuleError
 from repositories.engine.source.patterns import parse
@@ -28,6 +30,7 @@ MAX_NAME: Final = 200
 MAX_SOURCES: Final = 1000
 MAX_DEPENDENCIES: Final = 100
 MAX_EXCLUDES: Final = 10_000
+MAX_HOOKS: Final = 50
 MAX_EXCLUDE_CHARACTERS: Final = 4096
 
 
@@ -57,6 +60,8 @@ class NewJob:
     start_deadline_seconds: int | None = None
     # Jobs that must have succeeded last before a run of this one starts (C4).
     depends_on: Sequence[uuid.UUID] = ()
+    # Pairs of moment and name, in the order of their running.
+    hooks: Sequence[tuple[str, str]] = ()
 
 
 def checked_name(name: str) -> str:
@@ -77,6 +82,17 @@ def check_policy(job: NewJob) -> None:
         value = getattr(job, field)
         if value is not None and not 0 < value < 2**62:
             raise _invalid(field, f"must be greater than 0, not {value}; leave it out for none.")
+
+
+def check_hooks(job: NewJob) -> None:
+    """Refuse hooks that no file could name; whether the machines know them, their workers say when they run."""
+    if len(job.hooks) > MAX_HOOKS:
+        raise _invalid("hooks", f"must be at most {MAX_HOOKS}.")
+    for index, (moment, name) in enumerate(job.hooks):
+        if moment not in HookMoment.values:
+            raise _invalid(f"hooks.{index}.moment", f"must be one of {', '.join(HookMoment.values)}.")
+        if not re.fullmatch(GROUP_NAME, name):
+            raise _invalid(f"hooks.{index}.name", "must be a name: letters, digits, '.', '_' and '-', at most 100.")
 
 
 def checked_sources(sources: Sequence[SourceInput], runner: Runner, repository: Repository) -> list[SourceInput]:
