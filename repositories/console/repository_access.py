@@ -106,7 +106,7 @@ def open_here(
     from repositories.engine.process import opening
 
     wanted = access(location, options, terminal)
-    lost = None
+    lost: InventoryLostError | None = None
     try:
         repository = opening.open_for(wanted)
     except InventoryLostError as error:
