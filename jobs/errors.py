@@ -101,6 +101,12 @@ class UpkeepPlanNotFoundError(NotFoundError):
     code = "UPKEEP_PLAN_NOT_FOUND"
 
 
+class WorkersNotFoundError(NotFoundError):
+    """No worker process is the one that was named."""
+
+    code = "WORKERS_NOT_FOUND"
+
+
 class RestoreTargetNotAllowedError(ValidationFailedError):
     """The target lies outside the runner's restore roots, or in Syncova's own data."""
 

@@ -132,7 +132,7 @@ def count_occupancy(*, now: dt.datetime) -> Occupancy:
 
 
 def _live(now: dt.datetime) -> QuerySet[WorkerProcess]:
-    return WorkerProcess.objects.filter(draining=False, last_seen__gt=now - SEEN_WITHIN)
+    return WorkerProcess.objects.filter(draining=False, drain_requested=False, last_seen__gt=now - SEEN_WITHIN)
 
 
 def _live_hosts(now: dt.datetime) -> set[tuple[uuid.UUID, str]]:

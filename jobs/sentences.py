@@ -238,6 +238,16 @@ def _dependency_failed(run: Run) -> str:
     return _("Waits for the job %(name)s, whose last run ended as %(state)s.") % told
 
 
+def _no_worker(run: Run) -> str:
+    told = {"group": run.held_subject}
+    if run.runner.processes.filter(drain_requested=True).exists():
+        return _("Waits for a worker of the group %(group)s: those that are there are drained.") % told
+    if run.runner.dead_since is None:
+        return _("Waits for a worker of the group %(group)s: none is there.") % told
+    told["at"] = run.runner.dead_since.astimezone(dt.UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    return _("Waits for a worker of the group %(group)s: none is there since %(at)s.") % told
+
+
 def _active() -> Any:
     return Run.objects.filter(finished_at__isnull=True, admitted_at__isnull=False)
 
@@ -257,7 +267,7 @@ _HELD: Final[Mapping[HeldCode, Callable[[Run], str]]] = {
     HeldCode.SOURCE_LIMIT: _source_limit,
     HeldCode.SOURCE_RESERVED: _of(lambda: _("Waits because a run that waited longer comes first for %(subject)s.")),
     HeldCode.GLOBAL_LIMIT: _installation_limit,
-    HeldCode.NO_WORKER: _of(lambda: _("Waits for a worker of the group %(subject)s: none is there.")),
+    HeldCode.NO_WORKER: _no_worker,
     HeldCode.NO_SLOT: _of(lambda: _("Waits for a free slot of the group %(subject)s.")),
     HeldCode.RESTORE_SLOT: _of(lambda: _("Waits: the last free slot of the group %(subject)s is kept for restores.")),
     HeldCode.NOT_TAKEN: _of(lambda: _("Was admitted, but no worker took it within a minute.")),

@@ -11,6 +11,7 @@ from typing import Final
 from jobs.admission import admit_waiting
 from jobs.claims import claim_due
 from jobs.deadlines import expire_late
+from jobs.groups import watch_groups
 from jobs.pass_guard import PassStart, begin_pass, pass_wanted
 from jobs.reaper import reap
 from jobs.unanswered import ring_or_withdraw
@@ -56,6 +57,7 @@ def run_pass(*, now: dt.datetime | None = None) -> PassResult:
 
 def _do(start: PassStart) -> PassResult:
     orphaned = reap(now=start.now, observed_since=start.observed_since)
+    watch_groups(now=start.now, observed_since=start.observed_since)
     inspections_sweep(now=start.now)
     answered = ring_or_withdraw(now=start.now)
     adopt_zone_rules(now=start.now)

@@ -8,6 +8,7 @@ import logging
 import os
 import socket
 import uuid
+from typing import Final
 
 from django.conf import settings
 from django.db import DatabaseError
@@ -20,16 +21,21 @@ from jobs.execution import execution_request
 from jobs.executors import ExecutionRequest, ExecutionResult, Executor, Failure, NotConfiguredExecutor
 from jobs.leases import LeaseLostError
 from jobs.services import worker_drains
+from jobs.services.draining import elsewhere
 from jobs.states import FailureClass
 from jobs.verdict import Verdict
+from syncova_project import clock
 from syncova_project.errors import SyncovaError
 from workers import drain
 from workers.database import until_done
 from workers.desk import LeaseDesk
+from workers.doorbell import ring
 from workers.lease import LeaseKeeper
 from workers.outcome import clean
 from workers.process_marks import own_mark
 from workers.run_control import MainProcessLostError, RunControl
+
+_LEAVE_SECONDS: Final = 0.5
 
 logger = logging.getLogger(__name__)
 
@@ -45,6 +51,8 @@ def supervise(run_id: uuid.UUID, fence: int) -> None:
     def start() -> bool:
         return transitions.start(run_id, fence, worker, mark=mark, now=database_now())
 
+    if _is_anothers(run_id, fence):
+        return
     if not until_done(start, give_up=drain.requested):
         logger.info("Run %s is not started under fence %d: it was withdrawn, cancelled, frozen or taken", run_id, fence)
         return
@@ -54,6 +62,21 @@ def supervise(run_id: uuid.UUID, fence: int) -> None:
         return
     verdict = _write_end(run_id, fence, result)
     logger.info("Run %s ended: %s", run_id, verdict.state if verdict else "its lease was lost, nothing was written")
+
+
+def _is_anothers(run_id: uuid.UUID, fence: int) -> bool:
+    """Ring again for a run that this worker must not take, since an operator drains it; True: it was left alone."""
+    host, main_process = socket.gethostname(), os.getppid()
+    group = until_done(
+        lambda: elsewhere(run_id=run_id, host=host, process_id=main_process) or "", give_up=drain.requested
+    )
+    if not group:
+        return False
+    logger.info("Run %s is left to the other workers of group %s: this one is drained", run_id, group)
+    # Workers of a group share a queue: without a pause this one might take its own ring again and again.
+    clock.sleep(_LEAVE_SECONDS)
+    ring(run_id, fence, group)
+    return True
 
 
 def configured_executor() -> Executor:

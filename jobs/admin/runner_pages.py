@@ -10,28 +10,54 @@ class WorkerProcessInline(ReadOnlyInline):
     """The processes that give the runner its slots."""
 
     model = WorkerProcess
-    fields = readonly_fields = (shown("host"), "process_id", "slots", "draining", "started_at", "last_seen")
+    fields = readonly_fields = (
+        shown("host"),
+        "process_id",
+        "slots",
+        "draining",
+        "drain_requested",
+        "started_at",
+        "last_seen",
+    )
 
 
 @admin.register(Runner)
 class RunnerAdmin(ReadOnlyAdmin):
     """Worker groups and agents."""
 
-    list_display = ("name", "kind", shown("source_roots"), "created_at")
+    list_display = ("name", "kind", shown("source_roots"), "dead_since", "created_at")
     list_filter = ("kind",)
     search_fields = ("name",)
     inlines = (WorkerProcessInline,)
-    fields = readonly_fields = ("id", "name", "kind", shown("source_roots"), "created_at")
+    fields = readonly_fields = ("id", "name", "kind", shown("source_roots"), "dead_since", "created_at")
 
 
 @admin.register(WorkerProcess)
 class WorkerProcessAdmin(ReadOnlyAdmin):
     """Who takes runs, and when each was last seen."""
 
-    list_display = (shown("host"), "process_id", "runner", "slots", "draining", "started_at", "last_seen")
+    list_display = (
+        shown("host"),
+        "process_id",
+        "runner",
+        "slots",
+        "draining",
+        "drain_requested",
+        "started_at",
+        "last_seen",
+    )
     list_select_related = ("runner",)
     search_fields = ("host", "runner__name")
-    fields = readonly_fields = (shown("host"), "process_id", "runner", "slots", "draining", "started_at", "last_seen")
+    fields = readonly_fields = (
+        shown("host"),
+        "process_id",
+        "runner",
+        "slots",
+        "draining",
+        "drain_requested",
+        "started_at",
+        "last_seen",
+    )
 
 
 @admin.register(Source)

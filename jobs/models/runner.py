@@ -26,6 +26,9 @@ class Runner(models.Model):
     name = models.TextField()
     source_roots = models.JSONField(null=True, blank=True)
     restore_roots = models.JSONField(null=True, blank=True)
+    # Since when no process of it is there, and whether that has been told; jobs.groups keeps both.
+    dead_since = models.DateTimeField(null=True, blank=True)
+    dead_told = models.BooleanField(default=False, db_default=False)
     created_at = models.DateTimeField()
 
     class Meta:
@@ -51,7 +54,10 @@ class WorkerProcess(models.Model):
     # As runs.worker_mark, of the main process.
     mark = models.TextField(blank=True, default="")
     slots = models.PositiveIntegerField()
+    # It shuts down; told by itself.
     draining = models.BooleanField(default=False)
+    # An operator wants it to take nothing new; ends with the process, or when that is taken back.
+    drain_requested = models.BooleanField(default=False, db_default=False)
     started_at = models.DateTimeField()
     last_seen = models.DateTimeField()
 

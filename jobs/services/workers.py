@@ -47,7 +47,8 @@ def worker_seen(worker: WorkerInput, *, draining: bool = False, now: dt.datetime
             row.started_at = now
         row.slots, row.draining, row.last_seen = worker.slots, draining, max(now, row.started_at)
         row.mark = worker.mark
-        row.save()
+        # What an operator asks of it meanwhile is not its own to write.
+        row.save(update_fields=None if row._state.adding else ("slots", "draining", "last_seen", "mark"))
         if not known:
             _make_known(runner, worker, now)
     return row
