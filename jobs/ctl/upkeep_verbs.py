@@ -83,9 +83,10 @@ class Prune:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ForgetOptions(OnRepository):
+class ForgetOptions(OutputOptions):
     """What `forget` takes."""
 
+    repository: Annotated[str, Argument(metavar="REPOSITORY", help="Its name or id.")]
     backups: Annotated[tuple[str, ...], Argument(metavar="[BACKUP]…", help="Ids, or parts of ids.")] = ()
     keep_last: Annotated[int, Option("--keep-last", metavar="N", min=0, help="Keep the newest N.")] = 0
     keep_hourly: Annotated[int, Option("--keep-hourly", metavar="N", min=0, help="And one for each of N hours.")] = 0
@@ -104,6 +105,7 @@ class ForgetOptions(OnRepository):
     reason: Annotated[str, Option("--reason", metavar="TEXT", help="Kept with the deletion, and shown.")] = ""
     dry_run: Annotated[bool, Option("--dry-run", help="Print the plan, delete nothing.")] = False
     yes: Annotated[bool, Option("--yes", "-y", help="Don't ask.")] = False
+    wait: Annotated[bool, Option("--wait", help="Wait for its end and exit as the run ended.")] = False
 
 
 class Forget:
