@@ -82,7 +82,7 @@ class RunHooks:
         """Run what comes after the job, and on failure what is named for that; return the run's result with theirs."""
         state = _state(result)
         told = {"SYNCOVA_RUN_STATE": state, "SYNCOVA_RUN_ERROR": result.failure.code if result.failure else ""}
-        if state != TaskState.SUCCEEDED:
+        if state != TaskState.SUCCEEDED and result.cancelled is not CancelOrigin.HOOK:
             result = _with(result, self._run(HookMoment.ON_FAILURE, told, after=True))
         return _with(result, self._run(HookMoment.AFTER_JOB, told, after=True))
 
@@ -131,16 +131,17 @@ class RunHooks:
         return not after or now - self._cancelled_at >= AFTER_CANCEL_SECONDS
 
     def _told(self, hook: Hook, how: str, decision: Decision) -> tuple[Failure, bool] | None:
-        message = outcome.clean(f"The hook {hook.name} {how}")
+        name, how = hook.name, outcome.clean(how)
         if decision in {Decision.GO_ON, Decision.WARN}:
             level = "info" if decision is Decision.GO_ON else "warning"
-            self._control.log(level, f"{message}; the run goes on.")
+            self._control.log(level, f"The hook {name} {how}; the run goes on.")
             return None
         skips = decision is Decision.SKIP
-        self._control.log("warning" if skips else "error", f"{message}: {decision}.")
-        code = "HOOK_SKIPPED" if skips else "HOOK_FAILED"
+        self._control.log("warning" if skips else "error", f"The hook {name} {how}: {decision}.")
         hint = "The run's log has its output."
-        return Failure(code, f"{message}.", FailureClass.HOOK, hint=hint), skips
+        if skips:
+            return Failure("HOOK_SKIPPED", f"The hook {name} {how}: skip.", FailureClass.HOOK, hint=hint), True
+        return Failure("HOOK_FAILED", f"The hook {name} {how}.", FailureClass.HOOK, hint=hint), False
 
     def _environment(self, moment: HookMoment) -> dict[str, str]:
         request = self._request

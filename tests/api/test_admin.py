@@ -14,7 +14,18 @@ from jobs import task_runs
 from jobs.conclusion import conclude
 from jobs.database_time import database_now
 from jobs.executors import ExecutionResult, Failure
-from jobs.models import JobDependency, JobSource, RepositoryBreaker, Run, RunEvent, Schedule, ScheduleDecision, Window
+from jobs.models import (
+    JobDependency,
+    JobSource,
+    RepositoryBreaker,
+    Run,
+    RunEvent,
+    Schedule,
+    ScheduleDecision,
+    UpkeepDecision,
+    UpkeepPlan,
+    Window,
+)
 from jobs.services import SourceInput, WorkerInput, worker_seen
 from jobs.states import FailureClass
 from repositories.services import repository_freeze
@@ -89,6 +100,18 @@ def hostile_run() -> Run:
     second = make_job(repository, name=f"{HOSTILE} 2")
     JobDependency.objects.create(job=second, predecessor=job, created_at=NOW)
     RepositoryBreaker.objects.create(repository=repository, failures=1, error_code=HOSTILE, updated_at=NOW)
+    plan = UpkeepPlan.objects.create(
+        id=new_id(),
+        repository=repository,
+        kind="prune",
+        definition={HOSTILE: 1},
+        anchor=NOW,
+        flag=HOSTILE,
+        created_at=NOW,
+    )
+    UpkeepDecision.objects.create(
+        upkeep=plan, first_at=NOW, last_at=NOW, count=1, outcome="skipped", reason_code=HOSTILE, created_at=NOW
+    )
     worker_seen(WorkerInput("default", HOSTILE, 1, slots=1, source_roots=[HOSTILE]), now=database_now())
     Window.objects.create(
         id=new_id(), name=HOSTILE, kind="blackout", kinds=["backup"], starts_at=NOW, ends_at=LATER, created_at=NOW
@@ -116,6 +139,8 @@ MODELS = [
     "jobs_scheduledecision",
     "jobs_scheduleevent",
     "jobs_window",
+    "jobs_upkeepplan",
+    "jobs_upkeepdecision",
 ]
 
 
