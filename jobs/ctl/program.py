@@ -11,6 +11,7 @@ from jobs.ctl import (
     freeze_verbs,
     job_create,
     job_verbs,
+    plan_verbs,
     repository_verbs,
     restore,
     run_verbs,
@@ -35,6 +36,9 @@ GROUPS: tuple[tuple[str, str, tuple[Any, ...]], ...] = (
             upkeep_verbs.Prune,
             upkeep_verbs.Forget,
             upkeep_verbs.Copy,
+            plan_verbs.Plan,
+            plan_verbs.Plans,
+            plan_verbs.Unplan,
         ),
     ),
     (

@@ -108,3 +108,26 @@ def test_a_copy_names_both_repositories(ctl: Ctl) -> None:
     assert ctl("repository", "copy", "vault", "offsite", "latest", "--wait").code == 0
     run = Run.objects.get()
     assert (run.kind, run.repository.name, run.parameters["backups"]) == ("copy", "offsite", ["latest"])
+
+
+def test_upkeep_is_planned_listed_and_ended(ctl: Ctl) -> None:
+    made = ctl("repository", "plan", "vault", "forget", "--daily", "05:00", "--keep-daily", "7", "--json")
+    assert (made.code, made.json["order"]["keep_daily"], made.json["order"]["dry_run"]) == (0, 7, False)
+    assert "05:00" in ctl("repository", "plans", "vault").out
+    assert ctl("repository", "unplan", "vault", "forget").code == 0
+    assert "no upkeep is planned" in ctl("repository", "plans", "vault").out
+    assert "UPKEEP_PLAN_NOT_FOUND" in ctl("repository", "unplan", "vault", "forget", "--json").out
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("prune",), "nothing says when"),
+        (("restore", "--daily", "05:00"), "no upkeep"),
+        (("prune", "--daily", "05:00", "--keep-last", "1"), "no such field"),
+        (("forget", "--daily", "05:00"), "keep rule"),
+    ],
+)
+def test_what_cannot_be_planned_is_told(ctl: Ctl, words: tuple[str, ...], says: str) -> None:
+    refused = ctl("repository", "plan", "vault", *words)
+    assert (refused.code, says in refused.err) == (2, True)
