@@ -61,7 +61,7 @@ def run_hook(hook: Hook, *, environment: Mapping[str, str], seconds: float, say:
     finally:
         # Also what it left running in its session: a hook's end is the end of what it began.
         _end(process, output)
-    output.close()
+        output.close()
     return HookEnd(process.returncode, timed_out, stopped, output.dropped)
 
 

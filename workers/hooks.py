@@ -13,7 +13,15 @@ from typing import Final
 
 from django.conf import settings
 
-from jobs.executors import ExecutionControl, ExecutionRequest, ExecutionResult, ExecutionSource, Failure, SourceResult
+from jobs.executors import (
+    ExecutionControl,
+    ExecutionRequest,
+    ExecutionResult,
+    ExecutionSource,
+    Failure,
+    Progress,
+    SourceResult,
+)
 from jobs.states import CancelOrigin, FailureClass, HookMoment, TaskState
 from repositories.engine.display import show_text
 from syncova_project import clock, env
@@ -109,7 +117,7 @@ class RunHooks:
                 hook,
                 environment={**self._environment(moment), **told},
                 seconds=hook.seconds,
-                say=lambda line: control.log("info", outcome.clean(f"{hook.name}: {show_text(line)}")),
+                say=lambda line: self._say(hook, line, moves=not after),
                 stop=lambda: self._stops(after=after),
             )
         except OSError as error:
@@ -121,6 +129,13 @@ class RunHooks:
             return None
         how = f"took longer than {hook.seconds:g} s and was ended" if end.timed_out else _exit_words(end)
         return self._told(hook, how, Decision.FAIL if end.timed_out else hook.decide(end.exit_code))
+
+    def _say(self, hook: Hook, line: str, *, moves: bool) -> None:
+        """Put a line of a hook's output into the log; where nothing has been read yet, it is the run's progress too."""
+        shown = outcome.clean(show_text(line))
+        self._control.log("info", f"{hook.name}: {shown}")
+        if moves:
+            self._control.heartbeat(Progress(f"hook {hook.name}", current=shown))
 
     def _stops(self, *, after: bool) -> bool:
         """Tell whether a running hook is to be ended; what undoes has some seconds more, all of it together."""
