@@ -62,7 +62,12 @@ def _sources(
     refused += [_left_out(source, result, control) for source in turns if (result := hooks.before_source(source))]
     left_out |= {result.task_run_id for result in refused}
     allowed = tuple(source for source in turns if source.task_run_id not in left_out)
-    done = _by_engine(replace(request, sources=allowed), control, row, access) if allowed else ExecutionResult()
+    try:
+        done = _by_engine(replace(request, sources=allowed), control, row, access) if allowed else ExecutionResult()
+    except OSError as error:
+        # As the supervisor would say it, but for the hooks that still have to undo what was made ready.
+        message = outcome.clean(f"The engine could not be started: {error}")
+        done = ExecutionResult(failure=Failure("ENGINE_NOT_STARTED", message, FailureClass.TRANSIENT))
     return hooks.after_sources(turns, replace(done, sources=(*refused, *done.sources)))
 
 

@@ -13,7 +13,7 @@ from jobs.states import CancelOrigin, FailureClass, HookMoment, TaskState
 from tests.workers import scenario
 from tests.workers.scenario import Ground
 from tests.workers.test_executor import Control, execute, request_for
-from workers import hook_process
+from workers import backup, hook_process
 
 pytestmark = pytest.mark.django_db
 
@@ -115,6 +115,19 @@ def test_a_failing_hook_afterwards_fails_the_run_and_keeps_its_backups(place: Gr
     assert (result.failure.code, result.sources[0].state) == ("HOOK_FAILED", TaskState.SUCCEEDED)
     assert [line[1] for line in told()] == ["after_source", "after_job"]
     assert len(place.backup_ids()) == 1
+
+
+def test_what_undoes_runs_also_when_no_engine_can_be_started(
+    place: Ground, told: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_arguments: object, **_named: object) -> None:
+        raise OSError("no memory")
+
+    monkeypatch.setattr(backup, "EngineProcess", fails)
+    result = execute(hooked(place, "before_job=good", "after_source=good", "after_job=good"))
+    assert result.failure is not None
+    assert (result.failure.code, result.failure.failure_class) == ("ENGINE_NOT_STARTED", FailureClass.TRANSIENT)
+    assert [line[1] for line in told()] == ["before_job", "after_source", "after_job"]
 
 
 def test_a_hook_that_takes_too_long_is_ended_with_all_that_it_began(place: Ground, told: Told) -> None:
