@@ -8,7 +8,8 @@ from typing import Protocol
 
 from repositories.engine.ids import ChunkKind
 from repositories.engine.manifest.backups import AcceptedManifest, BackupStore
-from repositories.engine.manifest.chunks import ChunkSink, ChunkSource
+from repositories.engine.manifest.chunks import ChunkSink
+from repositories.engine.manifest.pages_ahead import AnyPages
 
 
 class Stream(Protocol):
@@ -89,7 +90,7 @@ class BackupSession(ChunkSink, Protocol):
     def new_chunks(self) -> int:
         """Chunks so far that were not there before."""
 
-    def reader(self) -> ChunkSource:
+    def reader(self) -> AnyPages:
         """Return what reads the chunks that were there when the session began."""
 
     def has(self, kind: ChunkKind, chunk_id: bytes) -> bool:
