@@ -81,7 +81,8 @@ class ChunkReader:
         failure: EngineError | None = None
         best = self.locate(kind, chunk_id)
         others = (each for each in self._index.locations(kind, chunk_id) if each != best)
-        for location in itertools.chain((best,), others) if best is not None else ():
+        places: Iterator[Location] = others if best is None else itertools.chain((best,), others)
+        for location in places:
             try:
                 return bytes(self.extract(self.read_block(location), kind, chunk_id, location))
             except (IntegrityError, ObjectMissingError) as error:
