@@ -76,10 +76,11 @@ def _trusted_text(place: Path) -> bytes:
     except OSError as error:
         reason = f"cannot be opened: {error.strerror}"
         raise _error(place, reason, "make it, or name another one by SYNCOVA_HOOKS_FILE") from error
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(descriptor)
+        raise _error(place, "is no file", "put a file there")
     with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise _error(place, "is no file", "put a file there")
         _refuse_open(place, status)
         # Whoever may write the directory can put another file in its place.
         _refuse_open(place.parent, place.parent.stat())

@@ -29,7 +29,7 @@ def api_views(patterns: Any, prefix: str = "/") -> list[tuple[str, Any]]:
             found += api_views(pattern.url_patterns, address)
         elif isinstance(pattern, URLPattern) and issubclass(getattr(pattern.callback, "view_class", int), ApiView):
             view: Any = pattern.callback
-            found.append((address.replace("<uuid:", "{").replace(">", "}"), view.view_class))
+            found.append((address.replace("<uuid:", "{").replace("<str:", "{").replace(">", "}"), view.view_class))
     return found
 
 
