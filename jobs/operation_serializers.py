@@ -79,7 +79,7 @@ class ForgetOrder(StrictSerializer):
     keep_within_seconds = serializers.IntegerField(min_value=0, max_value=100 * MAX_SECONDS, default=0)
     keep_tags = serializers.ListField(child=ShortText(), max_length=MAX_NAMED, default=list)
     zone = serializers.CharField(max_length=100, default="UTC")
-    source = ShortText(required=False, allow_null=True)
+    source = ShortText(required=False, allow_null=True)  # type: ignore[assignment]
     tag = ShortText(required=False, allow_null=True)
     allow_last = serializers.BooleanField(default=False)
     reason = serializers.CharField(max_length=500, default="", allow_blank=True)
@@ -98,7 +98,7 @@ class CopyOrder(StrictSerializer):
 
     from_repository_id = serializers.UUIDField()
     backups = serializers.ListField(child=ShortText(), max_length=MAX_NAMED, default=list)
-    source = ShortText(required=False, allow_null=True)
+    source = ShortText(required=False, allow_null=True)  # type: ignore[assignment]
     dry_run = serializers.BooleanField(default=False)
 
     def validate_from_repository_id(self, value: Any) -> str:
@@ -113,7 +113,7 @@ class RestoreOrder(StrictSerializer):
     """
 
     backup = ShortText()
-    source = ShortText(required=False, allow_null=True)
+    source = ShortText(required=False, allow_null=True)  # type: ignore[assignment]
     at = serializers.DateTimeField(required=False, allow_null=True)
     target = serializers.CharField(max_length=MAX_PATH, trim_whitespace=False, required=False)
     target_base64 = PathText(required=False)

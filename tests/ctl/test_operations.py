@@ -1,5 +1,7 @@
 """Checks, prunes, deletions, copies and restores from the command line: plan, agree, do (6.7)."""
 
+from typing import Any
+
 import pytest
 
 from jobs.executors import ExecutionRequest, ExecutionResult, Failure, Figures
@@ -10,7 +12,7 @@ from tests.ctl.conftest import Ctl
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-FORGET = {
+FORGET: dict[str, Any] = {
     "to_keep": 1,
     "to_delete": 1,
     "lost_manifests": 0,
@@ -19,7 +21,7 @@ FORGET = {
         {"id": "b", "short_id": "9d01", "source": "h\x1b[31m", "time": "2026-11-29", "keep": False, "why": "no rule"},
     ],
 }
-PRUNE = {
+PRUNE: dict[str, Any] = {
     "plan": {
         "packs": 3,
         "bytes": 3000,
@@ -39,7 +41,7 @@ def vault(ctl: Ctl, plan: worker.Plan) -> None:
 
 
 def comes_to(request: ExecutionRequest) -> ExecutionResult:
-    told = {"forget": FORGET, "prune": PRUNE}.get(request.kind, {"state": "restored"})
+    told: dict[str, Any] = {"forget": FORGET, "prune": PRUNE}.get(request.kind, {"state": "restored"})
     return ExecutionResult(parameters=told, figures=Figures(files=2))
 
 

@@ -90,7 +90,7 @@ def test_a_restore_writes_below_an_allowed_root(place: Ground) -> None:
     tree = scenario.small_tree(place.directory)
     backed_up(place, tree)
     target = place.directory / "restores" / "one"
-    order = {"backup": "latest", "target_base64": encoded(target), "verify": True}
+    order: dict[str, Any] = {"backup": "latest", "target_base64": encoded(target), "verify": True}
     planned = execute(asked(place, RunKind.RESTORE, **order, dry_run=True))
     assert (planned.failure, planned.parameters["state"], target.exists()) == (None, "planned", False)
     done = execute(asked(place, RunKind.RESTORE, **order))
@@ -131,7 +131,7 @@ def test_a_stored_order_for_more_than_was_checked_is_cut_down(place: Ground) -> 
     target = place.directory / "restores" / "one"
     target.mkdir(parents=True)
     (target / "mine").write_bytes(b"mine")
-    asks = {"in_place": True, "delete": True, "overwrite": "always"}
+    asks: dict[str, Any] = {"in_place": True, "delete": True, "overwrite": "always"}
     done = execute(asked(place, RunKind.RESTORE, backup="latest", target_base64=encoded(target), **asks))
     assert (done.failure, (target / "mine").read_bytes(), (target / "new-0").exists()) == (None, b"mine", True)
 
@@ -145,7 +145,7 @@ def test_parameters_that_are_no_order_fail_by_name(place: Ground) -> None:
 def test_a_copy_brings_the_backups_of_another_repository(place: Ground) -> None:
     backed_up(place, scenario.small_tree(place.directory), times=2)
     other = scenario.ground(place.directory, "direct", name="other")
-    order = {"from_repository_id": str(place.repository.id)}
+    order: dict[str, Any] = {"from_repository_id": str(place.repository.id)}
     done = execute(asked(other, RunKind.COPY, **order))
     assert (done.failure, done.parameters["copied"], done.elsewhere) == (None, 2, "")
     assert sorted(other.backup_ids()) == sorted(place.backup_ids())
