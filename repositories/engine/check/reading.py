@@ -29,14 +29,14 @@ class PackLook:
     read: set[bytes] = field(default_factory=set)
     bad: dict[bytes, PackResult] = field(default_factory=dict)
     chunks: int = 0
-    bytes: int = 0
+    bytes_read: int = 0
     twice: int = 0
 
     def take(self, result: PackResult) -> None:
         """Take the result of a pack that was to be read."""
         if not result.barred and (result.failure is None or not result.failure.startswith(MISSING)):
             self.read.add(result.pack.pack_id)
-            self.bytes += result.pack.length
+            self.bytes_read += result.pack.length
         self.chunks += result.chunks
         self.twice += result.twice
         if result.failure is not None:
@@ -73,7 +73,7 @@ class PackCheck:
             for result in read_packs(self.repository, self._chosen(odd, pulse), pulse):
                 found.take(result)
                 self._remember(result)
-                pulse.packs, pulse.bytes_read = len(found.read), found.bytes
+                pulse.packs, pulse.bytes_read = len(found.read), found.bytes_read
             judged = found.judged
             for pack_id, result in odd.items():
                 if pack_id not in judged:

@@ -178,7 +178,7 @@ def _report(work: _Work, found: _Found, known: Collection[str]) -> CheckReport:
         objects=found.small.count,
         chunks_referenced=found.references.chunks,
         chunks_read=look.chunks,
-        bytes_read=look.bytes,
+        bytes_read=look.bytes_read,
         unreferenced_packs=found.around.unlisted.count,
         replaced_packs=found.replaced,
         problem_count=findings.count,
