@@ -48,13 +48,18 @@ def read_listings(
 
 
 def _listings(
-    source: ChunkSource, top: StreamRef | None, start: Key | None, lost: Lost | None, ahead: Ahead | None = None
+    source: ChunkSource,
+    top: StreamRef | None,
+    start: Key | None,
+    lost: Lost | None,
+    ahead: Ahead | None = None,
+    end: bytes | None = None,
 ) -> Iterator[Listing]:
     if top is None:
         return
     last: Key = (b"", b"")
     begun = False
-    for data, page in read_leaves(source, top, start, lost, ahead):
+    for data, page in read_leaves(source, top, start, lost, ahead, end):
         seen = 0
         for directory, raws in decode_leaf(data):
             entries = [(decode_entry(raw), raw) for raw in raws]
@@ -67,10 +72,12 @@ def _listings(
         check_count(page, seen)
 
 
-def read_directory(source: ChunkSource, top: StreamRef | None, directory: bytes) -> Iterator[Entry]:
-    """Yield the entries of one directory, reading only the pages that hold it."""
+def read_directory(
+    source: ChunkSource, top: StreamRef | None, directory: bytes, ahead: Ahead | None = None
+) -> Iterator[Entry]:
+    """Yield the entries of one directory, reading only the pages that hold it. `ahead` is told of those."""
     wanted = directory_key(directory)
-    for listing in read_listings(source, top, directory):
+    for listing in _listings(source, top, (wanted, b""), None, ahead, wanted + b"\0"):
         key = directory_key(listing.directory)
         if key > wanted:
             return
@@ -93,11 +100,17 @@ def read_entry(source: ChunkSource, top: StreamRef | None, path: bytes) -> Entry
 
 
 def read_below(
-    source: ChunkSource, top: StreamRef | None, directory: bytes, lost: Lost | None = None
+    source: ChunkSource,
+    top: StreamRef | None,
+    directory: bytes,
+    lost: Lost | None = None,
+    ahead: Ahead | None = None,
 ) -> Iterator[Listing]:
-    """Yield the listings of one directory and of all below it."""
+    """Yield the listings of one directory and of all below it. `ahead` is told of the pages that will be read."""
     wanted = directory_key(directory)
-    for listing in read_listings(source, top, directory, lost=lost):
+    # No component holds NUL: what lies below sorts before this.
+    end = wanted + b"\1" if directory else None
+    for listing in _listings(source, top, (wanted, b""), lost, ahead, end):
         if is_within(listing.directory, directory):
             yield listing
         elif directory_key(listing.directory) > wanted:
@@ -154,9 +167,18 @@ def check_directory(directory: bytes) -> None:
 
 
 def read_leaves(
-    source: ChunkSource, top: StreamRef, start: Key | None, lost: Lost | None = None, ahead: Ahead | None = None
+    source: ChunkSource,
+    top: StreamRef,
+    start: Key | None,
+    lost: Lost | None = None,
+    ahead: Ahead | None = None,
+    end: bytes | None = None,
 ) -> Iterator[tuple[bytes, PageRef]]:
-    """Yield the leaves in order with what their lists say of them; with `start`, without those that come before."""
+    """Yield the leaves in order with what their lists say of them.
+
+    With `start`, without those that come before it; with `end`, the key of a directory, without those that begin there
+    or later.
+    """
     if not 0 <= top.level <= LEVEL_LIMIT:
         raise IntegrityError(f"a manifest claims {top.level} levels of pages")
     stack: list[tuple[PageRef, int]] = [(PageRef(top.id, top.count, top.length), top.level)]
@@ -180,7 +202,7 @@ def read_leaves(
             continue
         refs = decode_list(data, level)
         check_list(page, refs, len(stack))
-        stack.extend((ref, level - 1) for ref in reversed(_from(refs, start)))
+        stack.extend((ref, level - 1) for ref in reversed(_until(_from(refs, start), end)))
 
 
 def _from(refs: list[PageRef], start: Key | None) -> list[PageRef]:
@@ -192,3 +214,10 @@ def _from(refs: list[PageRef], start: Key | None) -> list[PageRef]:
         if (directory_key(ref.directory or b""), ref.name or b"") <= start:
             first = index
     return refs[first:]
+
+
+def _until(refs: list[PageRef], end: bytes | None) -> list[PageRef]:
+    """Leave out the pages that begin in a directory whose key is `end` or comes later."""
+    if end is None:
+        return refs
+    return refs[: next((at for at, ref in enumerate(refs) if directory_key(ref.directory or b"") >= end), len(refs))]

@@ -65,6 +65,13 @@ class Policy:
             return Verdict.REPLACE
         return Verdict.KEEP
 
+    def may_leave(self, entry: Entry, status: os.stat_result) -> bool:
+        """Tell at a glance whether the object with `status` may stay in place of `entry`; `judge` says it for sure."""
+        if is_unfinished(status) or self._overwrite is Overwrite.ALWAYS:
+            return False
+        alike = (status.st_size, status.st_mtime_ns) == (entry.size, entry.mtime_ns)
+        return alike or self.judge_different(entry, status) is Verdict.KEEP
+
     def judge_directory(self, target: int | bytes, entry: Entry, status: os.stat_result) -> Verdict:
         """Return what to do about the attributes of a directory where `entry` is one. Never raises OSError.
 

@@ -3,20 +3,24 @@
 Owns the reading order of a partial restore: manifest order, and only the pages that hold what is wanted.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from typing import Final
 
 import msgspec
 
 from repositories.engine.display import show_path
 from repositories.engine.errors import ConfigurationError
-from repositories.engine.manifest.chunks import ChunkSource
-from repositories.engine.manifest.entries import Entry, StreamRef, encode
-from repositories.engine.manifest.entry_reader import Listing, Lost, read_below, read_listings
+from repositories.engine.manifest.entries import Entry, EntryType, StreamRef, encode
+from repositories.engine.manifest.entry_reader import Listing, Lost, read_below, read_directory, read_listings
 from repositories.engine.manifest.near_listings import NearListings
-from repositories.engine.manifest.order import directory_key, is_within, split
+from repositories.engine.manifest.order import directory_key, is_within, join, split
 from repositories.engine.manifest.pages_ahead import pages_ahead
+from repositories.engine.manifest.ways_ahead import WaysAhead
 from repositories.engine.restore.chunks import AnyChunks
+
+_DIRECTORY: Final = EntryType.DIRECTORY
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,19 +61,33 @@ def read_selected(source: AnyChunks, top: StreamRef | None, paths: tuple[bytes, 
         yield from _below(read_listings(source, top, lost=lost, ahead=pages_ahead(source)))
         return
     steps = _ways(source, top, paths)
-    ranges = {directory_key(path): path for path in paths}
+    ranges = {directory_key(path): path for path in _directories(steps.values()).intersection(paths)}
+    ways = WaysAhead(source, top, ranges.values())
     for key in sorted({*steps, *ranges}):
         if key in steps:
             yield steps[key]
         if key in ranges:
-            yield from _below(read_below(source, top, ranges[key], lost))
+            ways.reach(ranges[key])
+            yield from _below(read_below(source, top, ranges[key], lost, pages_ahead(source)))
 
 
 def _below(listings: Iterator[Listing]) -> Iterator[Selected]:
     return (Selected(listing.directory, listing.entries) for listing in listings)
 
 
-def _ways(source: ChunkSource, top: StreamRef | None, paths: tuple[bytes, ...]) -> dict[bytes, Selected]:
+def _directories(steps: Iterable[Selected]) -> set[bytes]:
+    """Return the paths of those that are directories: nothing lies below others."""
+    return {join(each.directory, entry.name) for each in steps for entry, _ in each.entries if entry.type == _DIRECTORY}
+
+
+def _reading(source: AnyChunks, top: StreamRef | None) -> Callable[[bytes], Iterator[Entry]]:
+    """Return what reads one directory after the other: far away what lies between them is not read."""
+    if not source.far:
+        return NearListings(source, top).entries_of
+    return partial(read_directory, source, top, ahead=pages_ahead(source))
+
+
+def _ways(source: AnyChunks, top: StreamRef | None, paths: tuple[bytes, ...]) -> dict[bytes, Selected]:
     """Return the parts of the listings that lead to the paths, by directory key."""
     wanted: dict[bytes, set[bytes]] = {}
     ends: dict[bytes, set[bytes]] = {}
@@ -81,11 +99,13 @@ def _ways(source: ChunkSource, top: StreamRef | None, paths: tuple[bytes, ...]) 
             rest, name = split(rest)
             wanted.setdefault(rest, set()).add(name)
     steps: dict[bytes, Selected] = {}
-    listings = NearListings(source, top)
+    ways = WaysAhead(source, top, wanted)
+    entries_of = _reading(source, top)
     for directory in sorted(wanted, key=directory_key):
+        ways.reach(directory)
         names = wanted[directory]
         entries = [
-            (entry, msgspec.Raw(encode(entry))) for entry in listings.entries_of(directory) if entry.name in names
+            (entry, msgspec.Raw(encode(entry))) for entry in entries_of(directory) if entry.name in names
         ]
         missing = names - {entry.name for entry, _ in entries}
         if missing:

@@ -68,9 +68,10 @@ class Windows:
         if self._directory < 0:
             self._directory = os.dup(directory)
             self._held.append(self._directory)
-        self._tasks.append(FileTask(self._directory, path, entry, around, first_place(self._source, entry), readers))
+        task = FileTask(self._directory, path, entry, around, first_place(self._source, entry), readers)
+        self._tasks.append(task)
         self._bytes += entry.size
-        self._announce(entry)
+        self._announce(task)
         if self._is_full():
             self._start()
 
@@ -90,13 +91,13 @@ class Windows:
     def _is_full(self) -> bool:
         return len(self._tasks) >= _FILES or self._bytes >= self._most_bytes or len(self._held) >= _DIRECTORIES
 
-    def _announce(self, entry: Entry) -> None:
+    def _announce(self, task: FileTask) -> None:
         """Let a file's blocks be fetched from a medium far away while those before it are written."""
         # Larger ones announce what follows while they are written.
-        if not self._far or entry.size > _BYTES:
+        if not self._far or task.entry.size > _BYTES or self._writer.may_leave(task):
             return
-        self._places += inline_places(self._source, entry)
-        self._places_bytes += entry.size
+        self._places += inline_places(self._source, task.entry)
+        self._places_bytes += task.entry.size
         if self._places_bytes >= ANNOUNCED_TOGETHER:
             self._expect()
 

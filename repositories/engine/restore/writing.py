@@ -91,6 +91,18 @@ class FileWriter:
             error = explained(error, task.directory, task.entry.name)
             self._tally.refused(task.directory, task.path, task.entry, error)
 
+    def may_leave(self, task: FileTask) -> bool:
+        """Tell at a glance whether a file is there already that may stay, so that no content will be read for it."""
+        if task.around.fresh:
+            return False
+        try:
+            status = look(task.directory, task.entry.name)
+        except OSError:
+            return False
+        if status is None or task.around.is_half_written(status):
+            return False
+        return self._policy.may_leave(task.entry, status)
+
     def _open(self, task: FileTask) -> _Opened | None:
         """Return the new file, or None when what is there stays."""
         # An ACL changes the mode, which is the mark.

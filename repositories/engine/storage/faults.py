@@ -14,6 +14,7 @@ from typing import Final, TypeVar
 
 from repositories.engine.errors import RepositoryError, StorageFullError
 from repositories.engine.storage.base import Storage, StoredObject
+from repositories.engine.storage.delegating import DelegatingStorage
 
 _T = TypeVar("_T")
 
@@ -163,7 +164,7 @@ class Breakage:
         raise KilledError("the process is dead")
 
 
-class FaultyStorage(Storage):
+class FaultyStorage(DelegatingStorage):
     """Passes everything to `inner` until something breaks: the write numbered `at`, or what `breakage` says.
 
     The media of one process share its breakage: they are counted together, and die together.
@@ -172,18 +173,13 @@ class FaultyStorage(Storage):
     def __init__(
         self, inner: Storage, fault: Fault = Fault.FULL, at: int | None = None, *, breakage: Breakage | None = None
     ) -> None:
-        self.inner = inner
+        super().__init__(inner)
         self.breakage = breakage or Breakage(fault, at, WRITES)
 
     @property
     def writes(self) -> int:
         """Return how many writes were asked for so far."""
         return self.breakage.counts[Operation.PUT] + self.breakage.counts[Operation.PUT_FILE]
-
-    @property
-    def place(self) -> str:
-        """Return where the medium is."""
-        return self.inner.place
 
     def put(self, name: str, data: bytes | memoryview, *, overwrite: bool = False) -> None:
         """Put, unless this is what breaks."""
@@ -231,14 +227,6 @@ class FaultyStorage(Storage):
     def delete(self, name: str) -> None:
         """Remove an object, unless this is what breaks. A full medium lets go of objects."""
         self.breakage.run(Operation.DELETE, name, lambda: self.inner.delete(name), lambda: self.inner.delete(name))
-
-    def free_space(self) -> int | None:
-        """Return the free bytes."""
-        return self.inner.free_space()
-
-    def listing_delay(self) -> float:
-        """Return how long others may see older listings."""
-        return self.inner.listing_delay()
 
     def scratch_directory(self) -> str | None:
         """Return the scratch directory, unless dead."""

@@ -1,8 +1,9 @@
 """Reading ahead: a storage wrapper that fetches what was announced, several ranges at once and neighbours together.
 
 Owns the bound on bytes and the threads. Far away each read costs a round trip, however small it is: ranges of one
-object with little between them become one request. What was announced and never read makes room for what is announced
-later. Errors of fetching ahead are never raised: the read itself is made anew and tells.
+object with little between them become one request. What is announced comes in the order in which it will be read, so
+that what has no room yet waits: it is needed last. What is never read after all gives its room up much later. Errors of
+fetching ahead are never raised: the read itself is made anew and tells.
 """
 
 import contextlib
@@ -14,89 +15,66 @@ from typing import Final
 from repositories.engine.errors import EngineError
 from repositories.engine.limits import KIB, MIB
 from repositories.engine.storage.base import ObjectRange, Storage, StoredObject
+from repositories.engine.storage.delegating import DelegatingStorage
 
 _BUDGET: Final = 96 * MIB
+_FARTHEST: Final = 4
+"""Budgets of bytes: nobody announces so far ahead of reading. What was announced longer ago nobody reads any more."""
 _LONGEST: Final = 4 * MIB
 _GAP: Final = 128 * KIB
 
 
 class _Fetch:
-    """One request under way; `unread` are the ranges in it that nobody has asked for yet."""
+    """One request; `unread` are the ranges in it that nobody has asked for yet, `data` is None before it is begun.
 
-    def __init__(self, ranges: Sequence[ObjectRange]) -> None:
+    `after` = how many bytes were announced before it.
+    """
+
+    def __init__(self, ranges: Sequence[ObjectRange], after: int) -> None:
         self.name = ranges[0].name
         self.offset = ranges[0].offset
         self.length = max(each.offset + each.length for each in ranges) - self.offset
+        self.after = after
         self.unread = set(ranges)
-        self.data: Future[bytes] = Future()
+        self.data: Future[bytes] | None = None
 
 
-class ReadAheadStorage(Storage):
-    """Passes everything to `inner`; `get` of an announced range waits for its fetch. Thread safe as `inner` is.
+class ReadAheadStorage(DelegatingStorage):
+    """Passes everything to `inner`; `get` of a range that is being fetched waits for it. Thread safe as `inner` is.
 
     At most `budget` bytes are fetched or being fetched and not read yet.
     """
 
     def __init__(self, inner: Storage, budget: int = _BUDGET) -> None:
-        self.inner = inner
+        super().__init__(inner)
         self._budget = budget
         self._held = 0
+        self._announced = 0
         self._fetches: dict[_Fetch, None] = {}
+        self._waiting: dict[_Fetch, None] = {}
         self._by_range: dict[ObjectRange, _Fetch] = {}
         self._lock = threading.Lock()
         self._pool = ThreadPoolExecutor(inner.reads_at_once, "syncova-ahead")
 
-    @property
-    def place(self) -> str:
-        """Return where the medium is."""
-        return self.inner.place
-
-    @property
-    def refuses_existing(self) -> bool:
-        """Tell whether a name that is there is refused."""
-        return self.inner.refuses_existing
-
-    @property
-    def puts_at_once(self) -> int:
-        """Return how many packs may be under way."""
-        return self.inner.puts_at_once
-
-    @property
-    def reads_at_once(self) -> int:
-        """Return how many reads may be under way."""
-        return self.inner.reads_at_once
-
     def will_read(self, ranges: Iterable[ObjectRange]) -> None:
-        """Fetch these ranges, in their order as far as they are not neighbours."""
+        """Fetch these ranges, in their order as far as they are not neighbours, as soon as there is room."""
         with self._lock:
             new = [each for each in dict.fromkeys(ranges) if each not in self._by_range]
             for together in coalesced(new):
-                self._start(_Fetch(together))
+                fetch = _Fetch(together, self._announced)
+                self._announced += fetch.length
+                self._fetches[fetch] = self._waiting[fetch] = None
+                self._by_range.update(dict.fromkeys(together, fetch))
+            self._go_on()
 
     def get(self, name: str, offset: int = 0, length: int | None = None) -> bytes:
         """Read; from what was fetched ahead if it was announced so."""
         fetch = None if length is None else self._taken(ObjectRange(name, offset, length))
-        if fetch is not None and length is not None:
+        if fetch is not None and fetch.data is not None and length is not None:
             with contextlib.suppress(EngineError, CancelledError):
                 begin = offset - fetch.offset
                 return fetch.data.result()[begin : begin + length]
         return self.inner.get(name, offset, length)
-
-    def put(self, name: str, data: bytes | memoryview, *, overwrite: bool = False) -> None:
-        """Put."""
-        self.inner.put(name, data, overwrite=overwrite)
-
-    def put_file(self, name: str, path: str) -> None:
-        """Put a file."""
-        self.inner.put_file(name, path)
-
-    def size(self, name: str) -> int:
-        """Return the size."""
-        return self.inner.size(name)
-
-    def list(self, prefix: str) -> Iterator[StoredObject]:
-        """List."""
-        return self.inner.list(prefix)
 
     def list_all(self, prefixes: Sequence[str]) -> Iterator[StoredObject]:
         """List several prefixes at once."""
@@ -109,35 +87,9 @@ class ReadAheadStorage(Storage):
         for listing in listings:
             yield from listing.result()
 
-    def delete(self, name: str) -> None:
-        """Remove an object."""
-        self.inner.delete(name)
-
     def move(self, name: str, target: str) -> None:
         """Give an object another name."""
         self.inner.move(name, target)
-
-    def free_space(self) -> int | None:
-        """Return the free bytes."""
-        return self.inner.free_space()
-
-    def listing_delay(self) -> float:
-        """Return how long others may see older listings."""
-        return self.inner.listing_delay()
-
-    def prepare(self) -> None:
-        """Prepare the medium."""
-        self.inner.prepare()
-
-    def _start(self, fetch: _Fetch) -> None:
-        while self._fetches and self._held + fetch.length > self._budget:
-            oldest = next(iter(self._fetches))
-            oldest.data.cancel()
-            self._drop(oldest)
-        self._fetches[fetch] = None
-        self._held += fetch.length
-        self._by_range.update(dict.fromkeys(fetch.unread, fetch))
-        fetch.data = self._pool.submit(self.inner.get, fetch.name, fetch.offset, fetch.length)
 
     def _taken(self, wanted: ObjectRange) -> _Fetch | None:
         """Return the request that a range is in; the last range lets go of it."""
@@ -147,11 +99,30 @@ class ReadAheadStorage(Storage):
                 fetch.unread.discard(wanted)
                 if not fetch.unread:
                     self._drop(fetch)
+                self._go_on()
             return fetch
+
+    def _go_on(self) -> None:
+        """Give up what nobody will read any more, and begin what there is room for."""
+        forgotten = self._announced - _FARTHEST * self._budget
+        while self._fetches and (oldest := next(iter(self._fetches))).after < forgotten:
+            self._drop(oldest)
+            if oldest.data is not None:
+                oldest.data.cancel()
+        while self._waiting:
+            fetch = next(iter(self._waiting))
+            if self._held and self._held + fetch.length > self._budget:
+                return
+            del self._waiting[fetch]
+            self._held += fetch.length
+            fetch.data = self._pool.submit(self.inner.get, fetch.name, fetch.offset, fetch.length)
 
     def _drop(self, fetch: _Fetch) -> None:
         del self._fetches[fetch]
-        self._held -= fetch.length
+        if fetch.data is None:
+            del self._waiting[fetch]
+        else:
+            self._held -= fetch.length
         for each in fetch.unread:
             self._by_range.pop(each, None)
 

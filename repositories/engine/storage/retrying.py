@@ -13,7 +13,8 @@ from typing import Final, TypeVar
 
 from repositories.engine.errors import ObjectExistsError, ObjectMissingError, StorageUnreachableError
 from repositories.engine.limits import MIB
-from repositories.engine.storage.base import Storage, StoredObject
+from repositories.engine.storage.base import StoredObject
+from repositories.engine.storage.delegating import DelegatingStorage
 from repositories.engine.storage.remote import RemoteStorage
 
 _COMPARED: Final = 4 * MIB
@@ -43,32 +44,14 @@ class RetryPolicy:
         return whole * (1.0 - self.chance() / 2.0)
 
 
-class RetryingStorage(Storage):
+class RetryingStorage(DelegatingStorage):
     """Passes everything to `inner`, again after failures that can pass. Thread safe as `inner` is."""
 
+    inner: RemoteStorage
+
     def __init__(self, inner: RemoteStorage, policy: RetryPolicy | None = None) -> None:
-        self.inner = inner
+        super().__init__(inner)
         self._policy = policy or RetryPolicy()
-
-    @property
-    def place(self) -> str:
-        """Return where the medium is."""
-        return self.inner.place
-
-    @property
-    def refuses_existing(self) -> bool:
-        """Tell whether a name that is there is refused."""
-        return self.inner.refuses_existing
-
-    @property
-    def puts_at_once(self) -> int:
-        """Return how many packs may be under way."""
-        return self.inner.puts_at_once
-
-    @property
-    def reads_at_once(self) -> int:
-        """Return how many reads may be under way."""
-        return self.inner.reads_at_once
 
     def prepare(self) -> None:
         """Prepare the medium."""
@@ -147,14 +130,6 @@ class RetryingStorage(Storage):
                 return
             else:
                 return
-
-    def free_space(self) -> int | None:
-        """Return the free bytes."""
-        return self.inner.free_space()
-
-    def listing_delay(self) -> float:
-        """Return how long others may see older listings."""
-        return self.inner.listing_delay()
 
     def _try(self, act: Callable[[], _T]) -> _T:
         failures = 0

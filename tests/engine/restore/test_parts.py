@@ -8,6 +8,9 @@ import pytest
 
 from repositories.engine.errors import ConfigurationError
 from repositories.engine.repository import Repository
+from repositories.engine.restore.selection import read_selected
+from tests.engine.manifest.far_chunks import FarAwayChunks
+from tests.engine.manifest.test_pages import big_tree, write
 from tests.engine.repositories import back_up_tree, restore_latest
 from tests.engine.trees import Description, assert_same, describe
 
@@ -87,3 +90,17 @@ def test_slash_as_source_and_back(tmp_path: Path, repository: Repository) -> Non
     restore_latest(repository, tmp_path / "out", paths=(os.fsencode(wanted),))
     below = tmp_path / "out" / wanted.relative_to("/")
     assert_same(describe(wanted), describe(below))
+
+
+def test_far_away_the_pages_of_all_wanted_parts_are_announced_and_no_others() -> None:
+    """4.7: what comes next was announced in restores of whole backups alone."""
+    chunks = FarAwayChunks()
+    top = write(chunks, big_tree(60, 500))
+    paths = (b"d0003", b"d0004", b"d0020/f00007", b"d0044")
+    found = list(read_selected(chunks, top, paths, lambda first, count: None))  # type: ignore[arg-type]
+    assert sum(len(part.entries) for part in found if not part.partial) == 3 * 500
+    assert {entry.name for part in found if part.partial for entry, _ in part.entries} == {
+        *(b"d0003", b"d0004", b"d0020", b"d0044", b"f00007")
+    }
+    assert chunks.surprises == []
+    assert set(chunks.announced) == set(chunks.reads), "nothing was fetched in vain"

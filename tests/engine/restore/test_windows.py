@@ -41,6 +41,9 @@ class Counting:
     def __init__(self) -> None:
         self.written: list[bytes] = []
 
+    def may_leave(self, task: FileTask) -> bool:
+        return False
+
     def write(self, task: FileTask) -> None:
         self.written.append(task.path)
 
@@ -101,6 +104,10 @@ class Gated:
     held: bytes | None = None
     enough: int = -1
     reached: threading.Event = field(default_factory=threading.Event)
+    left: frozenset[bytes] = frozenset()
+
+    def may_leave(self, task: FileTask) -> bool:
+        return task.path in self.left
 
     def write(self, task: FileTask) -> None:
         if self.held in (None, task.path):
@@ -142,6 +149,22 @@ def test_far_away_the_blocks_of_a_further_window_are_announced_while_one_is_writ
         os.close(directory)
     assert announced == list(range(11))
     assert sorted(gated.written) == sorted(b"%d" % number for number in range(11))
+
+
+def test_nothing_is_announced_for_files_that_may_stay_as_they_are(tmp_path: Path) -> None:
+    """4.7: a restore over what is there already would fetch all of it again."""
+    source, gated = FarChunks(), Gated(left=frozenset({b"1", b"3"}))
+    gated.gate.set()
+    windows = Windows(source, gated)  # type: ignore[arg-type]
+    directory = os.open(tmp_path, os.O_RDONLY)
+    try:
+        fill(windows, directory, 5)
+        windows.finish()
+    finally:
+        windows.close()
+        os.close(directory)
+    assert source.announced == [0, 2, 4]
+    assert len(gated.written) == 5, "whether they stay is for the writer to say"
 
 
 def test_a_thread_that_is_through_goes_on_with_the_window_that_waits(tmp_path: Path) -> None:

@@ -11,15 +11,16 @@ from pathlib import Path
 import pytest
 
 from repositories.engine.errors import ConfigurationError, ObjectExistsError, ObjectMissingError
+from repositories.engine.prune.reserve import ReservedStorage
 from repositories.engine.storage.base import Storage, StoredObject
 from repositories.engine.storage.faults import FaultyStorage
 from repositories.engine.storage.local import LocalStorage
 from repositories.engine.storage.locations import open_storage
 from repositories.engine.storage.memory import MemoryStorage
-from repositories.engine.storage.statistics import StatisticsStorage
+from repositories.engine.storage.readahead import ReadAheadStorage
 from tests.engine.storage.servers import Server
 
-LOCAL = ["local", "memory", "faulty", "statistics"]
+LOCAL = ["local", "memory", "faulty", "reserved", "ahead"]
 REMOTE = ["s3", "webdav", "sftp", "openssh"]
 
 
@@ -32,7 +33,8 @@ def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
             "local": LocalStorage(str(tmp_path / "repository")),
             "memory": MemoryStorage(),
             "faulty": FaultyStorage(LocalStorage(str(tmp_path / "faulty"))),
-            "statistics": StatisticsStorage(LocalStorage(str(tmp_path / "statistics"))),
+            "reserved": ReservedStorage(LocalStorage(str(tmp_path / "reserved"))),
+            "ahead": ReadAheadStorage(MemoryStorage()),
         }
         chosen = made[request.param]
     chosen.prepare()
@@ -55,7 +57,7 @@ def test_what_each_medium_says_of_itself(storage: Storage, request: pytest.Fixtu
     kind = request.node.callspec.params["storage"]
     assert storage.refuses_existing == (kind != "s3")
     assert (storage.puts_at_once > 1, storage.reads_at_once > 1) == (kind in REMOTE, kind in REMOTE)
-    assert (storage.free_space() is not None) == (kind not in ("memory", "s3", "webdav"))
+    assert (storage.free_space() is not None) == (kind not in ("memory", "ahead", "s3", "webdav"))
     if kind in REMOTE:
         assert storage.place.startswith(("s3://", "webdav://", "sftp://"))
 
@@ -208,19 +210,3 @@ def test_local_modes_are_private_and_scratch_is_not_listed(tmp_path: Path) -> No
         for file in files:
             if file != "half":
                 assert stat.S_IMODE(os.stat(os.path.join(directory, file)).st_mode) == 0o400
-
-
-def test_statistics_count_what_succeeded(tmp_path: Path) -> None:
-    storage = StatisticsStorage(MemoryStorage())
-    storage.put("marks/a", b"123")
-    with pytest.raises(ObjectExistsError):
-        storage.put("marks/a", b"123")
-    file = tmp_path / "f"
-    file.write_bytes(b"12345")
-    storage.put_file("marks/b", str(file))
-    storage.get("marks/a", 1)
-    list(storage.list(""))
-    storage.delete("marks/a")
-    counts = storage.counts
-    assert (counts.objects_written, counts.bytes_written) == (2, 8)
-    assert (counts.reads, counts.bytes_read, counts.lists, counts.deletions) == (1, 2, 1, 1)

@@ -1,6 +1,7 @@
 """Reading ahead: neighbours become one request, the bound on bytes holds, and what fails is read anew."""
 
 import threading
+from concurrent.futures import wait
 
 import pytest
 
@@ -16,6 +17,7 @@ class Counting(MemoryStorage):
     def __init__(self) -> None:
         super().__init__()
         self.reads: list[tuple[str, int, int | None]] = []
+        self.ahead: list[tuple[str, int, int | None]] = []
         self.failing = False
         self.noting = threading.Lock()
 
@@ -26,7 +28,10 @@ class Counting(MemoryStorage):
     def get(self, name: str, offset: int = 0, length: int | None = None) -> bytes:
         with self.noting:
             self.reads.append((name, offset, length))
-        if self.failing and threading.current_thread().name.startswith("syncova-ahead"):
+            ahead = threading.current_thread().name.startswith("syncova-ahead")
+            if ahead:
+                self.ahead.append((name, offset, length))
+        if self.failing and ahead:
             raise StorageUnreachableError("far away", hint="wait")
         return super().get(name, offset, length)
 
@@ -40,6 +45,11 @@ def inner() -> Counting:
     made.put("packs/aa/one", CONTENT)
     made.put("packs/bb/two", CONTENT[::-1])
     return made
+
+
+def settle(storage: ReadAheadStorage) -> None:
+    """Wait for all that was begun ahead."""
+    wait([each.data for each in storage._fetches if each.data is not None], timeout=60)
 
 
 def ranges(name: str, *offsets: int, length: int = 100) -> list[ObjectRange]:
@@ -73,14 +83,45 @@ def test_what_was_not_announced_or_read_before_is_read_directly(inner: Counting)
     assert len(inner.reads) == 4
 
 
-def test_no_more_than_the_budget_is_held_and_the_oldest_gives_way(inner: Counting) -> None:
+def test_what_is_needed_last_waits_for_room_and_comes_ahead_all_the_same(inner: Counting) -> None:
+    """4.7: what is fetched already is needed first; to give it up meant to fetch it twice."""
     storage = ReadAheadStorage(inner, budget=1000)
-    storage.will_read(ranges("packs/aa/one", 0, length=600))
-    storage.will_read(ranges("packs/bb/two", 0, length=600))
-    assert storage.get("packs/bb/two", 0, 600) == CONTENT[::-1][:600]
-    assert storage.get("packs/aa/one", 0, 600) == CONTENT[:600]
-    assert inner.reads.count(("packs/bb/two", 0, 600)) == 1
-    assert inner.reads[-1] == ("packs/aa/one", 0, 600), "it had to be read again"
+    one, two = ("packs/aa/one", 0, 600), ("packs/bb/two", 0, 600)
+    storage.will_read([ObjectRange(*one)])
+    storage.will_read([ObjectRange(*two)])
+    settle(storage)
+    assert inner.reads == [one], "there is no room for both"
+    assert storage.get(*one) == CONTENT[:600]
+    settle(storage)
+    assert inner.reads == [one, two], "now there is"
+    assert storage.get(*two) == CONTENT[::-1][:600]
+    assert inner.reads == [one, two]
+
+
+def test_what_waits_and_is_asked_for_before_its_turn_is_read_directly(inner: Counting) -> None:
+    storage = ReadAheadStorage(inner, budget=1000)
+    one, two, three = (("packs/aa/one", offset, 600) for offset in (0, 3000, 6000))
+    for each in (one, two, three):
+        storage.will_read([ObjectRange(*each)])
+    assert storage.get(*two) == CONTENT[3000:3600]
+    assert storage.get(*one) == CONTENT[:600]
+    assert storage.get(*three) == CONTENT[6000:6600]
+    settle(storage)
+    assert sorted(inner.reads) == [one, two, three], "each was read once"
+
+
+def test_what_is_never_read_after_all_gives_its_room_up(inner: Counting) -> None:
+    """4.7: a file that is not restored after all must not end the reading ahead for all that come later."""
+    storage = ReadAheadStorage(inner, budget=1000)
+    storage.will_read(ranges("packs/bb/two", 0, length=900))
+    later = [("packs/aa/one", offset, 500) for offset in range(0, 10_000, 500)]
+    for each in later:
+        storage.will_read([ObjectRange(*each)])
+        assert storage.get(*each) == CONTENT[each[1] : each[1] + 500]
+    settle(storage)
+    assert sorted(each for each in inner.reads if each[0] == "packs/aa/one") == later, "each was read once"
+    directly = len(later) - len([each for each in inner.ahead if each[0] == "packs/aa/one"])
+    assert 0 < directly < 10, "only until four budgets of bytes were announced"
 
 
 def test_failures_ahead_are_told_by_the_read_itself(inner: Counting) -> None:
