@@ -115,10 +115,19 @@ class SourceResult:
 
 
 @dataclass(frozen=True, slots=True)
+class Damage:
+    """What was found damaged, or not to be trusted: the registered repository, and the reason that people read."""
+
+    repository_id: uuid.UUID
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class ExecutionResult:
     """What an executor returns: a failure of the whole run, a cancel that it obeyed, and each source's result.
 
     `elsewhere`: the id of the repository that the run met in place of the adopted one (A10), "" when it was that one.
+    `damage` freezes its repository in the transaction that ends the run (G5).
     `figures` and `skip_reasons` are of a run that has no sources: what a restore wrote, what it left as it was.
     """
 
@@ -129,6 +138,7 @@ class ExecutionResult:
     elsewhere: str = ""
     figures: Figures = NO_FIGURES
     skip_reasons: Mapping[str, int] = field(default_factory=dict)
+    damage: Damage | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,11 +17,11 @@ from django.db import DatabaseError
 from django.db.models import Q, QuerySet, Sum
 
 from jobs import windows
+from jobs.frozen import frozen_repositories
 from jobs.gates import Gate, Slots, Use, counts, is_held_by
 from jobs.models import RepositoryBreaker, Run, TaskRun, WorkerProcess
 from jobs.states import RunKind, RunState, Trigger
 from jobs.window_rows import current_rules, subject_of
-from repositories.models import RepositoryFreeze
 
 # A worker's main process writes every 10 s; three missed ones and its slots are not counted on.
 SEEN_WITHIN: Final = dt.timedelta(seconds=30)
@@ -114,7 +114,7 @@ class Occupancy:
 
 def count_occupancy(*, now: dt.datetime) -> Occupancy:
     """Read the figures of all gates."""
-    occupancy = Occupancy(slots=live_slots(now), frozen=_frozen(), pending_chains=_pending_chains())
+    occupancy = Occupancy(slots=live_slots(now), frozen=frozen_repositories(), pending_chains=_pending_chains())
     occupancy.rules, occupancy.now = current_rules(), now
     active = Run.objects.filter(Q(state=RunState.RUNNING) | Q(state=RunState.QUEUED, admitted_at__isnull=False))
     rows = list(active.values_list("id", "kind", "trigger", "repository_id", "runner_id", "worker", "admitted_at"))
@@ -143,10 +143,6 @@ def live_slots(now: dt.datetime) -> dict[uuid.UUID, int]:
     """Return the slots of each runner's live processes."""
     live = _live(now)
     return dict(live.values("runner_id").annotate(total=Sum("slots")).values_list("runner_id", "total"))
-
-
-def _frozen() -> frozenset[uuid.UUID]:
-    return frozenset(RepositoryFreeze.objects.filter(cleared_at__isnull=True).values_list("repository_id", flat=True))
 
 
 def _open_breakers() -> dict[uuid.UUID, dt.datetime]:

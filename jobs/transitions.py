@@ -12,25 +12,22 @@ from dataclasses import asdict, fields
 from typing import Any, Final
 
 from django.db import transaction
-from django.db.models import Case, Exists, OuterRef, Q, QuerySet, Value, When
+from django.db.models import Case, QuerySet, Value, When
 from django.db.models.functions import Greatest
 
 from jobs import breakers, endings, task_runs
 from jobs.doorbell import request_pass
 from jobs.executors import Failure, Progress
+from jobs.frozen import unless_frozen
+from jobs.gates import Held
 from jobs.models import Job, Run, RunEvent
-from jobs.states import CancelOrigin, HeldCode, RunKind, RunState
+from jobs.states import CancelOrigin, HeldCode, RunState
 from jobs.successors import NewRun
 from jobs.verdict import Verdict
 from repositories.identifiers import new_id
-from repositories.models import Repository, RepositoryFreeze
+from repositories.models import Repository
 
-# Kinds that a freeze lets start all the same: they write nothing that a later clean-up could miss.
-FREE_OF_FREEZE: Final = (RunKind.RESTORE, RunKind.CHECK, RunKind.DRILL)
-# A constant part of the admission and of the start: what reads "not frozen" and what starts are one statement (G2).
-_NOT_FROZEN: Final = Q(kind__in=FREE_OF_FREEZE) | ~Exists(
-    RepositoryFreeze.objects.filter(repository=OuterRef("repository"), cleared_at__isnull=True)
-)
+NOT_TAKEN: Final = Held(HeldCode.NOT_TAKEN)
 _NOT_HELD: Final[Mapping[str, Any]] = {"held_code": "", "held_subject": "", "held_since": None}
 _NEW_RUN: Final = tuple(each.name for each in fields(NewRun))
 
@@ -67,7 +64,7 @@ def enqueue_all(new_runs: Sequence[NewRun], *, now: dt.datetime) -> list[Run | N
 def admit(run_id: uuid.UUID, fence: int, revision_id: int | None, *, now: dt.datetime) -> bool:
     """Waiting → admitted under a new fence and with its revision pinned; False if it moved, or its medium froze."""
     waiting = Run.objects.filter(
-        _NOT_FROZEN, id=run_id, state=RunState.QUEUED, admitted_at__isnull=True, cancel_requested_at__isnull=True
+        unless_frozen(), id=run_id, state=RunState.QUEUED, admitted_at__isnull=True, cancel_requested_at__isnull=True
     )
     with transaction.atomic():
         if not waiting.update(admitted_at=now, fence=fence, revision_id=revision_id, rings=0, **_NOT_HELD):
@@ -76,14 +73,15 @@ def admit(run_id: uuid.UUID, fence: int, revision_id: int | None, *, now: dt.dat
     return True
 
 
-def withdraw(run_id: uuid.UUID, fence: int, *, now: dt.datetime) -> bool:
-    """Admitted → waiting: nobody started it in time, so its slot and its place in the limits are free again."""
+def withdraw(run_id: uuid.UUID, fence: int, held: Held = NOT_TAKEN, *, now: dt.datetime) -> bool:
+    """Admitted → waiting: it cannot or did not start, so its slot and its place in the limits are free again."""
     admitted = Run.objects.filter(id=run_id, fence=fence, state=RunState.QUEUED, admitted_at__isnull=False)
     with transaction.atomic():
-        if not admitted.update(admitted_at=None, held_code=HeldCode.NOT_TAKEN, held_subject="", held_since=now):
+        told = {"held_code": held.code, "held_subject": held.subject, "held_since": now}
+        if not admitted.update(admitted_at=None, **told):
             return False
         task_runs.forget_pending(run_id)
-        _event(run_id, "withdrawn", now, fence=fence, to=RunState.QUEUED)
+        _event(run_id, "withdrawn", now, fence=fence, to=RunState.QUEUED, parameters={"held": held.code})
     return True
 
 
@@ -94,7 +92,7 @@ def start(run_id: uuid.UUID, fence: int, worker: str, *, mark: str = "", now: dt
     The repository's row is locked first, as freezing does: after a freeze has answered, nothing starts.
     """
     admitted = Run.objects.filter(
-        _NOT_FROZEN,
+        unless_frozen(),
         id=run_id,
         fence=fence,
         state=RunState.QUEUED,
@@ -136,6 +134,15 @@ def stalled(run_id: uuid.UUID, fence: int, seconds: int, *, now: dt.datetime) ->
             return False
         _event(run_id, "stalled", now, fence=fence, to=RunState.RUNNING, parameters={"seconds": seconds})
     return True
+
+
+def froze(run_id: uuid.UUID, repository_id: uuid.UUID, reason: str, *, now: dt.datetime) -> None:
+    """Write that what a running run found has frozen a repository (G5), its own or one that it reads."""
+    with transaction.atomic():
+        run = Run.objects.filter(id=run_id, state=RunState.RUNNING).first()
+        if run is not None:
+            told = {"repository": str(repository_id), "reason": reason}
+            _event(run_id, "repository_frozen", now, fence=run.fence, to=RunState.RUNNING, parameters=told)
 
 
 def finish(run_id: uuid.UUID, fence: int, verdict: Verdict, *, now: dt.datetime) -> bool:

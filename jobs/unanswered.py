@@ -1,7 +1,8 @@
 """Admitted runs that nobody started: rung once more after 30 s, withdrawn after 60 s (execution.md, section 2).
 
-Owns the two delays. A withdrawn run is waiting again: its slot and its places in the limits are free, and the next
-admission gives it a new fence, so that a message that comes late starts nothing.
+Owns the two delays, and that what a freeze keeps from starting is withdrawn at once. A withdrawn run is waiting again:
+its slot and its places in the limits are free, and the next admission gives it a new fence, so that a message that
+comes late starts nothing.
 """
 
 import datetime as dt
@@ -9,12 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 
 from jobs import transitions
 from jobs.doorbell import Ring, ring_after_commit
+from jobs.frozen import held_by_freeze
+from jobs.gates import Held
 from jobs.models import Run
-from jobs.states import RunState
+from jobs.states import HeldCode, RunState
 
 RING_AGAIN_AFTER: Final = dt.timedelta(seconds=30)
 WITHDRAW_AFTER: Final = dt.timedelta(seconds=60)
@@ -31,10 +34,11 @@ class Answered:
 
 
 def ring_or_withdraw(*, now: dt.datetime) -> Answered:
-    """Withdraw what waited too long for its worker, ring again for the rest."""
+    """Withdraw what is frozen or waited too long for its worker, ring again for the rest."""
     admitted = Run.objects.filter(state=RunState.QUEUED, admitted_at__isnull=False)
+    withdrawn = _withdraw_frozen(admitted, now)
     late = list(admitted.filter(admitted_at__lte=now - WITHDRAW_AFTER).values_list("id", "fence"))
-    withdrawn = sum(transitions.withdraw(run_id, fence, now=now) for run_id, fence in late if fence is not None)
+    withdrawn += sum(transitions.withdraw(run_id, fence, now=now) for run_id, fence in late if fence is not None)
     due = admitted.filter(
         Q(rings=0, admitted_at__lte=now - RING_FIRST_AFTER) | Q(rings=1, admitted_at__lte=now - RING_AGAIN_AFTER),
         admitted_at__gt=now - WITHDRAW_AFTER,
@@ -43,6 +47,15 @@ def ring_or_withdraw(*, now: dt.datetime) -> Answered:
     rings = [Ring(run_id, fence, group) for run_id, fence, group in rows if fence is not None]
     ring_after_commit(rings, note_rung)
     return Answered(withdrawn, len(rings))
+
+
+def _withdraw_frozen(admitted: QuerySet[Run], now: dt.datetime) -> int:
+    rows = list(held_by_freeze(admitted).values_list("id", "fence", "repository__name"))
+    return sum(
+        transitions.withdraw(run_id, fence, Held(HeldCode.FROZEN, name), now=now)
+        for run_id, fence, name in rows
+        if fence is not None
+    )
 
 
 def note_rung(rings: Sequence[Ring]) -> None:

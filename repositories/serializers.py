@@ -7,10 +7,12 @@ from typing import Any
 
 from rest_framework import serializers
 
+from repositories.freezing import MAX_REASON
+from repositories.limits import MAX_RUNS
 from repositories.looking import is_looked_for
 from repositories.models import Repository, RepositoryFreeze
 from repositories.selectors import open_freezes, refusal
-from repositories.services import MAX_NAME, MAX_REASON
+from repositories.services import MAX_NAME
 from syncova_project.instants import instant
 from syncova_project.rest import StrictSerializer
 
@@ -34,6 +36,20 @@ class UnfreezeInput(StrictSerializer):
     """The body of POST …/unfreeze; `adopt_observed_id` accepts a swapped medium as the right one."""
 
     adopt_observed_id = serializers.BooleanField(default=False)
+
+
+class JournalFilter(StrictSerializer):
+    """The query parameters of the freeze journal: `before` is the number that the last page ended with."""
+
+    before = serializers.IntegerField(min_value=1, max_value=2**62, required=False)
+    limit = serializers.IntegerField(min_value=1, max_value=1000, default=200)
+
+
+class LimitsInput(StrictSerializer):
+    """The body of PUT …/limits: how many runs may write at once, and whether one chain goes after the other."""
+
+    max_concurrent_runs = serializers.IntegerField(min_value=1, max_value=MAX_RUNS)
+    serial_gate = serializers.BooleanField()
 
 
 class RepositoryFilter(StrictSerializer):
@@ -81,10 +97,13 @@ def _trouble_json(repository: Repository) -> dict[str, Any] | None:
 
 
 def freeze_json(freeze: RepositoryFreeze) -> dict[str, Any]:
-    """Return one open row of the freeze journal."""
+    """Return one row of the freeze journal; `number` is what `before` takes."""
     return {
+        "number": freeze.pk,
         "frozen_at": instant(freeze.frozen_at),
         "frozen_by": freeze.frozen_by,
         "reason": freeze.reason,
         "run": str(freeze.run_id) if freeze.run_id else None,
+        "cleared_at": instant(freeze.cleared_at),
+        "cleared_by": freeze.cleared_by or None,
     }

@@ -1,4 +1,4 @@
-"""Writes of repositories: registered, opened, frozen, and the references to their backups.
+"""Writes of repositories: registered, opened, and the references to their backups.
 
 Owns every change of a repository's row. Opens no repository: that is a worker's task, which reports here. Each
 function is one transaction (a savepoint inside the caller's), and its audit entry is part of it.
@@ -9,26 +9,25 @@ import enum
 import uuid
 from dataclasses import asdict, dataclass
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import Value
 from django.db.models.functions import Greatest
 
 from repositories.doorbell import request_pass, ring_inspection
+from repositories.freezing import SYSTEM, repository_freeze
 from repositories.identifiers import new_id
 from repositories.locations import normalised_location
-from repositories.looking import require_fresh_look
-from repositories.memory import earlier_state_confirmed, state_forgotten
-from repositories.models import Backup, Repository, RepositoryFreeze, RepositoryState
-from repositories.registration import checked_group, checked_label, known_one, refusal_by_constraint, require_key
+from repositories.models import Backup, Repository, RepositoryState
+from repositories.registration import checked_group, checked_label, known_one, require_key
+from repositories.rows import locked_repository, save_registered
 from repositories.selectors import inspections_unanswered, repository_get
 from repositories.troubles import repository_unopened
 from repositories.vault import password_context, seal
 from syncova_project.access.services import audit_record
 
-MAX_NAME, MAX_REASON = 200, 500
+MAX_NAME = 200
 # How long a worker gets before it is asked again to open a repository.
 INSPECTION_PATIENCE = dt.timedelta(seconds=60)
-SYSTEM = "system"
 
 
 class Observation(enum.Enum):
@@ -82,7 +81,7 @@ def repository_register(
         repository.sealed_password = seal(password, password_context(repository.id))
         repository.state, repository.state_code, repository.state_reason = RepositoryState.REGISTERING, "", ""
         repository.inspection_rung_at = now
-        _save_registered(repository)
+        save_registered(repository)
         audit_record(
             actor=actor,
             action="repository.register",
@@ -152,7 +151,7 @@ def observe_repository_id(
     the mismatch is kept beside the adopted id, and the repository is frozen for the runs after it (G5).
     """
     with transaction.atomic():
-        repository = _locked(repository_id)
+        repository = locked_repository(repository_id)
         repository.observed_repository_id, repository.observed_at = observed_hex, now
         if repository.repository_id is None:
             repository.repository_id = observed_hex
@@ -178,64 +177,6 @@ def observe_repository_id(
         return Observation.SWAPPED
 
 
-def repository_freeze(
-    *, repository_id: uuid.UUID, reason: str, run_id: uuid.UUID | None = None, actor: str = SYSTEM, now: dt.datetime
-) -> None:
-    """Freeze the repository: once this has committed, nothing starts on it (G1); running runs go on.
-
-    Locks the repository's row, as starting does. The same cause twice leaves one open row.
-    """
-    reason = reason.replace("\0", "")[:MAX_REASON]
-    with transaction.atomic():
-        repository = _locked(repository_id)
-        known = RepositoryFreeze.objects.filter(
-            repository=repository, reason=reason, run_id=run_id, cleared_at__isnull=True
-        )
-        if known.exists():
-            return
-        RepositoryFreeze.objects.create(
-            repository=repository, frozen_at=now, frozen_by=actor, reason=reason, run_id=run_id
-        )
-        audit_record(
-            actor=actor,
-            action="repository.freeze",
-            subject_type="repository",
-            subject_id=repository_id,
-            now=now,
-            details={"reason": reason, "run": str(run_id) if run_id else None},
-        )
-
-
-def repository_unfreeze(
-    *, repository_id: uuid.UUID, actor: str, now: dt.datetime, adopt_observed_id: bool = False
-) -> int:
-    """Close every open row of the freeze journal (G1); returns how many, 0 when it was not frozen.
-
-    After a swap, `adopt_observed_id` says that the new medium is the right one; else the next run that sees it
-    freezes the repository again. After an earlier state it says that this is as it should be. Raises
-    RepositoryRegisteredError if another row adopted that id, and RepositoryNotLookedAtError if nobody looked lately
-    (repositories.looking).
-    """
-    with transaction.atomic():
-        repository = _locked(repository_id)
-        if adopt_observed_id:
-            _adopt_observed(repository, actor, now)
-        open_rows = RepositoryFreeze.objects.filter(repository=repository, cleared_at__isnull=True)
-        closed = open_rows.update(cleared_at=Greatest("frozen_at", Value(now)), cleared_by=actor)
-        if closed:
-            audit_record(
-                actor=actor,
-                action="repository.unfreeze",
-                subject_type="repository",
-                subject_id=repository_id,
-                now=now,
-                details={"closed": closed},
-            )
-            earlier_state_confirmed(repository_id=repository_id)
-            request_pass()
-    return closed
-
-
 def backup_record(*, reference: BackupReference, now: dt.datetime) -> Backup:
     """Write the reference to a committed backup; reporting it twice leaves the first row as it is (A9).
 
@@ -257,38 +198,6 @@ def fence_intend(*, repository_id: uuid.UUID, fence: int) -> None:
 def fence_confirm(*, repository_id: uuid.UUID, fence: int) -> None:
     """Note that the repository holds the fence; it was intended before."""
     Repository.objects.filter(pk=repository_id).update(fence_confirmed=Greatest("fence_confirmed", Value(fence)))
-
-
-def _adopt_observed(repository: Repository, actor: str, now: dt.datetime) -> None:
-    require_fresh_look(repository, now)
-    before, after = repository.repository_id, repository.observed_repository_id
-    if after is None or after == before:
-        return
-    # What the old medium had confirmed says nothing of the new one.
-    repository.repository_id, repository.fence_confirmed = after, 0
-    state_forgotten(repository_id=repository.id)
-    _save_registered(repository)
-    audit_record(
-        actor=actor,
-        action="repository.adopt",
-        subject_type="repository",
-        subject_id=repository.id,
-        now=now,
-        details={"repository_id": after, "before": before},
-    )
-
-
-def _locked(repository_id: uuid.UUID) -> Repository:
-    repository_get(repository_id)
-    return Repository.objects.select_for_update(no_key=True).get(pk=repository_id)
-
-
-def _save_registered(repository: Repository) -> None:
-    try:
-        with transaction.atomic():
-            repository.save()
-    except IntegrityError as error:
-        raise refusal_by_constraint(repository, error) from error
 
 
 def _audit_opening(action: str, repository_id: uuid.UUID, now: dt.datetime, details: dict[str, object]) -> None:

@@ -5,6 +5,8 @@ from django.urls import path
 from repositories.views import (
     RepositoriesView,
     RepositoryFreezeView,
+    RepositoryJournalView,
+    RepositoryLimitsView,
     RepositoryLookView,
     RepositoryUnfreezeView,
     RepositoryView,
@@ -14,6 +16,8 @@ urlpatterns = [
     path("repositories", RepositoriesView.as_view(), name="repositories"),
     path("repositories/<uuid:repository_id>", RepositoryView.as_view(), name="repository"),
     path("repositories/<uuid:repository_id>/freeze", RepositoryFreezeView.as_view(), name="repository-freeze"),
+    path("repositories/<uuid:repository_id>/freezes", RepositoryJournalView.as_view(), name="repository-freezes"),
+    path("repositories/<uuid:repository_id>/limits", RepositoryLimitsView.as_view(), name="repository-limits"),
     path("repositories/<uuid:repository_id>/look", RepositoryLookView.as_view(), name="repository-look"),
     path("repositories/<uuid:repository_id>/unfreeze", RepositoryUnfreezeView.as_view(), name="repository-unfreeze"),
 ]

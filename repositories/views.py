@@ -5,10 +5,21 @@ import uuid
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from repositories.freezing import repository_freeze, repository_unfreeze
+from repositories.limits import repository_limit
 from repositories.looking import repository_look
-from repositories.selectors import repositories_visible, repository_get
-from repositories.serializers import FreezeInput, RegisterInput, RepositoryFilter, UnfreezeInput, repository_json
-from repositories.services import repository_freeze, repository_register, repository_unfreeze
+from repositories.selectors import freeze_journal, repositories_visible, repository_get
+from repositories.serializers import (
+    FreezeInput,
+    JournalFilter,
+    LimitsInput,
+    RegisterInput,
+    RepositoryFilter,
+    UnfreezeInput,
+    freeze_json,
+    repository_json,
+)
+from repositories.services import repository_register
 from syncova_project import clock
 from syncova_project.access.scopes import Scope
 from syncova_project.rest import ApiView, Created, NoBody, actor_of, create_once
@@ -48,6 +59,32 @@ class RepositoryFreezeView(ApiView):
         """Return the frozen repository; the same reason twice is one freeze."""
         reason = self.body(request)["reason"]
         repository_freeze(repository_id=repository_id, reason=reason, actor=actor_of(request), now=clock.now())
+        return Response(repository_json(repository_get(repository_id)))
+
+
+class RepositoryJournalView(ApiView):
+    """GET reads the freeze journal of a repository, newest first: open rows and cleared ones (G1)."""
+
+    scopes = {"GET": (Scope.REPOSITORIES_READ,)}
+    queries = {"GET": JournalFilter}
+
+    def get(self, request: Request, repository_id: uuid.UUID) -> Response:
+        """Return up to `limit` rows before the given number."""
+        wanted = self.query(request)
+        rows = freeze_journal(repository_id)
+        older = rows.filter(id__lt=wanted["before"]) if "before" in wanted else rows
+        return Response({"freezes": [freeze_json(row) for row in older[: wanted["limit"]]]})
+
+
+class RepositoryLimitsView(ApiView):
+    """PUT sets how many runs may write at once, and the serial gate (C2, G3); repeating it is harmless."""
+
+    scopes = {"PUT": (Scope.REPOSITORIES_WRITE,)}
+    bodies = {"PUT": LimitsInput}
+
+    def put(self, request: Request, repository_id: uuid.UUID) -> Response:
+        """Return the repository as it is then."""
+        repository_limit(repository_id=repository_id, actor=actor_of(request), now=clock.now(), **self.body(request))
         return Response(repository_json(repository_get(repository_id)))
 
 

@@ -56,6 +56,11 @@ def risky(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
             "SYNCOVA_ALLOW_UNENCRYPTED: repositories without a password are accepted; whoever reads them reads all.",
         ),
         (
+            "syncova.W004",
+            not settings.SYNCOVA_FREEZES,
+            "SYNCOVA_FREEZES is off: backups start on repositories that are known to be damaged or swapped.",
+        ),
+        (
             "syncova.W003",
             far and settings.SYNCOVA_PUBLIC_URL.startswith("http://"),
             "SYNCOVA_PUBLIC_URL is http:// on another name than this machine's: passwords and tokens travel in clear.",

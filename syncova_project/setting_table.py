@@ -180,6 +180,13 @@ TABLE: tuple[Setting, ...] = (
         maximum=10000,
     ),
     Setting(
+        "SYNCOVA_FREEZES",
+        Kind.FLAG,
+        SCHEDULER,
+        "Whether a freeze holds what waits for its repository. Off, the journal is kept and shown, and holds nothing.",
+        "true",
+    ),
+    Setting(
         "SYNCOVA_EXECUTOR",
         Kind.TEXT,
         WORKER,

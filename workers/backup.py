@@ -27,6 +27,7 @@ from repositories.opening import RepositoryAccess
 from repositories.services import fence_intend
 from workers import outcome, run_journal
 from workers.backup_events import BackupEvents
+from workers.damage import found_by_backup
 from workers.database import until_done
 from workers.engine_request import backup_request, engine_environment
 from workers.engine_run import asked, follow, log_last_words
@@ -93,7 +94,8 @@ def _by_engine(
     result = replace(_result(last, events.results(), control, access), elsewhere=events.elsewhere)
     if result.failure is not None:
         events.unopened(result.failure)
-    return result
+    # What lies in another one's place says nothing of the registered one.
+    return result if result.elsewhere else replace(result, damage=found_by_backup(request, result))
 
 
 def _result(

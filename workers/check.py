@@ -12,6 +12,7 @@ from jobs.states import FailureClass
 from repositories.models import Repository
 from repositories.opening import RepositoryAccess
 from workers import outcome
+from workers.damage import found
 from workers.engine_request import check_request
 from workers.operation_run import Handed, carry_out
 
@@ -23,10 +24,10 @@ def check(
 ) -> ExecutionResult:
     """Check the run's repository; `read_data` in the run's parameters reads every pack too."""
     order = check_request(access, read_data=request.parameters.get("read_data") is True)
-    return carry_out(Handed(request, control, access), order, partial(_verdict, control))
+    return carry_out(Handed(request, control, access), order, partial(_verdict, request, control))
 
 
-def _verdict(control: ExecutionControl, report: Mapping[str, Any]) -> ExecutionResult:
+def _verdict(request: ExecutionRequest, control: ExecutionControl, report: Mapping[str, Any]) -> ExecutionResult:
     told = {name: report[name] for name in _TOLD if name in report}
     if report.get("ok") is True:
         return ExecutionResult(parameters=told)
@@ -38,6 +39,7 @@ def _verdict(control: ExecutionControl, report: Mapping[str, Any]) -> ExecutionR
         "INTEGRITY",
         message,
         FailureClass.INTEGRITY,
-        hint="The run's log names them, as does: ./syncova check LOCATION",
+        hint="The run's log names them, as does: ./syncova check LOCATION. The repository is frozen until somebody "
+        "clears it.",
     )
-    return ExecutionResult(failure=failure, parameters=told)
+    return ExecutionResult(failure=failure, parameters=told, damage=found(request, failure))

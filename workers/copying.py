@@ -17,6 +17,7 @@ from repositories.models import Repository
 from repositories.opening import RepositoryAccess, repository_access
 from syncova_project.errors import SyncovaError
 from workers import outcome
+from workers.damage import found
 from workers.database import until_done
 from workers.engine_run import asked
 from workers.media import reached
@@ -39,7 +40,7 @@ def copy(
     if origin is None:
         return ExecutionResult(cancelled=control.cancelled())
     order = copy_request(request, origin, access)
-    done = carry_out(Handed(request, control, origin), order, partial(_told, control, access.expected_id))
+    done = carry_out(Handed(request, control, origin), order, partial(_told, request, control, access))
     # What counts is where the copies are; an origin that was swapped is told in the log.
     return replace(done, elsewhere=str(done.parameters.get("met", "")))
 
@@ -51,9 +52,11 @@ def _origin(request: ExecutionRequest, control: ExecutionControl) -> RepositoryA
     return None if access is None else reached(access)
 
 
-def _told(control: ExecutionControl, expected_id: str | None, report: Mapping[str, Any]) -> ExecutionResult:
+def _told(
+    request: ExecutionRequest, control: ExecutionControl, access: RepositoryAccess, report: Mapping[str, Any]
+) -> ExecutionResult:
     told = {name: report[name] for name in _TOLD} | {name: len(report[name]) for name in _COUNTED}
-    if expected_id not in {None, report["target_id"]}:
+    if access.expected_id not in {None, report["target_id"]}:
         told["met"] = report["target_id"]
     for each in report["copied"]:
         control.log("info", outcome.clean(f"copied {each['short_id']} of {each['source']}, {each['time']}"))
@@ -63,6 +66,7 @@ def _told(control: ExecutionControl, expected_id: str | None, report: Mapping[st
         hurt = show_count(told["failed"] + told["damaged_manifests"] + told["damaged_labels"], "object")
         message = f"{hurt} of the repository to copy from cannot be read; all else was copied."
         failure = Failure("INTEGRITY", message, FailureClass.INTEGRITY, hint="The run's log names the backups.")
-        return ExecutionResult(failure=failure, parameters=told)
+        read = uuid.UUID(str(request.parameters["from_repository_id"]))
+        return ExecutionResult(failure=failure, parameters=told, damage=found(request, failure, read))
     figures = Figures(bytes_read=report["bytes_read"], bytes_stored=report["bytes_stored"])
     return ExecutionResult(parameters=told, figures=figures)

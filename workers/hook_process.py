@@ -1,6 +1,7 @@
 """Runs one hook: a program in a session of its own, its output line by line, ended at its limit or when asked.
 
-Owns the process alone. What its exit code comes to is workers.hooks'.
+Owns the process alone. Between it and us stands workers.hook_keeper, so that it ends with this process, however that
+ends. What its exit code comes to is workers.hooks'.
 """
 
 import contextlib
@@ -8,17 +9,19 @@ import os
 import selectors
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import IO, Final, cast
 
 from syncova_project import clock
+from workers import hook_keeper
 from workers.hook_file import Hook
 
 # So much of a hook's output is kept; a run's log has a bound that the rest of the run needs too.
 MAX_LINES: Final = 500
 MAX_LINE_BYTES: Final = 2000
-GRACE_SECONDS: Final = 3.0
+GRACE_SECONDS = hook_keeper.GRACE_SECONDS
 _LOOK_SECONDS: Final = 0.2
 _READ: Final = 64 * 1024
 
@@ -41,15 +44,7 @@ def run_hook(hook: Hook, *, environment: Mapping[str, str], seconds: float, say:
 
     After `seconds`, or when `stop` says so, its whole session is asked to end and then killed.
     """
-    process = subprocess.Popen(
-        hook.argv,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        env=dict(environment),
-        cwd="/",
-        start_new_session=True,
-    )
+    process, told = _start(hook, environment)
     output = _Output(cast("IO[bytes]", process.stdout), say)
     ends_at, timed_out, stopped = clock.monotonic() + seconds, False, False
     try:
@@ -59,10 +54,38 @@ def run_hook(hook: Hook, *, environment: Mapping[str, str], seconds: float, say:
             if timed_out or stopped:
                 break
     finally:
-        # Also what it left running in its session: a hook's end is the end of what it began.
         _end(process, output)
         output.close()
-    return HookEnd(process.returncode, timed_out, stopped, output.dropped)
+        with os.fdopen(told, "rb") as words:
+            said = words.read().split()
+    if said[:1] == [b"errno"]:
+        raise OSError(int(said[1]), os.strerror(int(said[1])))
+    # Without a word it was killed before it could say how the hook ended.
+    code = int(said[1]) if said else process.returncode
+    return HookEnd(code, timed_out, stopped, output.dropped)
+
+
+def _start(hook: Hook, environment: Mapping[str, str]) -> tuple["subprocess.Popen[bytes]", int]:
+    """Start the hook with its keeper; return that, and where it tells how the hook ended."""
+    told, tells = os.pipe()
+    try:
+        process = subprocess.Popen(
+            # Isolated and without site packages: it starts at once, and the environment is the hook's.
+            [sys.executable, "-I", "-S", hook_keeper.__file__, str(tells), *hook.argv],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=dict(environment),
+            cwd="/",
+            start_new_session=True,
+            pass_fds=(tells,),
+        )
+    except OSError:
+        os.close(told)
+        raise
+    finally:
+        os.close(tells)
+    return process, told
 
 
 def _end(process: "subprocess.Popen[bytes]", output: "_Output") -> None:
@@ -71,8 +94,10 @@ def _end(process: "subprocess.Popen[bytes]", output: "_Output") -> None:
         gone_by = clock.monotonic() + GRACE_SECONDS
         while process.poll() is None and clock.monotonic() < gone_by:
             output.read(_LOOK_SECONDS)
-    _signal(process.pid, signal.SIGKILL)
+        if process.poll() is None:
+            _signal(process.pid, signal.SIGKILL)
     process.wait()
+    cast("IO[bytes]", process.stdin).close()
 
 
 def _signal(session: int, number: signal.Signals) -> None:

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 
 from django.db import transaction
 
+from jobs import transitions
 from jobs.database_time import database_now
 from repositories.engine.high_water import HighWater
+from repositories.freezing import repository_freeze
 from repositories.memory import state_seen, state_was_earlier
 from repositories.models import Repository
-from repositories.services import Observation, fence_confirm, observe_repository_id, repository_freeze
+from repositories.services import Observation, fence_confirm, observe_repository_id
 from workers.fences import KnownFences, alarm
 from workers.outcome import clean
 
@@ -49,10 +51,8 @@ class Opening:
 
 def record_opening(opening: Opening) -> None:
     """Record id and fence; freeze the repository for the runs after this one when either says that it must be."""
-    now = database_now()
-    repository_id, run_id = opening.look.repository_id, opening.look.run_id
-    seen = observe_repository_id(repository_id=repository_id, observed_hex=opening.observed_hex, run_id=run_id, now=now)
-    if seen is Observation.SWAPPED:
+    repository_id = opening.look.repository_id
+    if _is_swapped(opening.observed_hex, opening.look):
         return
     if opening.look.earlier_state:
         # It was refused before the fence was put, which therefore tells the same, and no more.
@@ -64,7 +64,13 @@ def record_opening(opening: Opening) -> None:
         fence_confirm(repository_id=repository_id, fence=opening.fence)
         record_look(opening.look)
         return
-    _freeze(repository_id, reason, run_id)
+    _freeze(opening.look, reason)
+
+
+def record_meeting(observed_hex: str, look: Look) -> None:
+    """Record the id and the look of a run that puts no fence; what is swapped is frozen for the runs after it (G5)."""
+    if not _is_swapped(observed_hex, look):
+        record_look(look)
 
 
 def record_look(look: Look) -> None:
@@ -72,12 +78,29 @@ def record_look(look: Look) -> None:
     if look.earlier_state:
         why = f"The repository shows an earlier state than before: {look.earlier_state}. Is it an old copy?"
         with transaction.atomic():
-            _freeze(look.repository_id, clean(why), look.run_id)
+            _freeze(look, clean(why))
             state_was_earlier(repository_id=look.repository_id)
     elif look.seen is not None:
         state_seen(repository_id=look.repository_id, before=look.before, seen=look.seen, now=database_now())
 
 
-def _freeze(repository_id: uuid.UUID, reason: str, run_id: uuid.UUID | None) -> None:
-    logger.error("Repository %s is frozen: %s", repository_id, reason)
-    repository_freeze(repository_id=repository_id, reason=reason, run_id=run_id, now=database_now())
+def _is_swapped(observed_hex: str, look: Look) -> bool:
+    """Record the id; a different one than was adopted freezes, and the run's events say so."""
+    now, repository_id, run_id = database_now(), look.repository_id, look.run_id
+    with transaction.atomic():
+        seen = observe_repository_id(repository_id=repository_id, observed_hex=observed_hex, run_id=run_id, now=now)
+        if seen is not Observation.SWAPPED:
+            return False
+        if run_id is not None:
+            reason = f"The repository at its location was swapped: it is {observed_hex}."
+            transitions.froze(run_id, repository_id, reason, now=now)
+    return True
+
+
+def _freeze(look: Look, reason: str) -> None:
+    logger.error("Repository %s is frozen: %s", look.repository_id, reason)
+    now = database_now()
+    with transaction.atomic():
+        is_new = repository_freeze(repository_id=look.repository_id, reason=reason, run_id=look.run_id, now=now)
+        if is_new and look.run_id is not None:
+            transitions.froze(look.run_id, look.repository_id, reason, now=now)

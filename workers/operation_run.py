@@ -20,9 +20,10 @@ from repositories.engine.process.client import EngineProcess
 from repositories.engine.process.requests import Request
 from repositories.opening import RepositoryAccess
 from workers import outcome
+from workers.damage import found
 from workers.engine_request import engine_environment
 from workers.engine_run import asked, follow, log_last_words
-from workers.openings import Look, Opening, record_look, record_opening
+from workers.openings import Look, Opening, record_look, record_meeting, record_opening
 from workers.recorder import record
 
 Judge = Callable[[Mapping[str, Any]], ExecutionResult]
@@ -53,7 +54,11 @@ def carry_out(handed: Handed, order: Request, judge: Judge) -> ExecutionResult:
         events = _Events(handed, process)
         last = follow(process, handle=events.handle, stop=lambda: asked(handed.control))
         log_last_words(process, handed.control)
-    return replace(_result(last, handed, judge), elsewhere=events.elsewhere)
+    result = replace(_result(last, handed, judge), elsewhere=events.elsewhere)
+    if isinstance(last, protocol.Finished) or events.elsewhere:
+        return result
+    # A copy that did not get so far as its second repository failed by the one that it reads.
+    return replace(result, damage=found(handed.request, result.failure, None if events.opened else handed.access.id))
 
 
 def order_of(parameters: Mapping[str, Any], shape: type[T]) -> T:
@@ -71,6 +76,7 @@ class _Events:
     def __init__(self, handed: Handed, process: EngineProcess) -> None:
         self._handed = handed
         self._process = process
+        self.opened = False
         self._same = False
         # The id of the repository that is there in place of the adopted one, "" when it is that one.
         self.elsewhere = ""
@@ -91,12 +97,13 @@ class _Events:
 
     def _opened(self, event: protocol.Opened) -> None:
         expected = self._handed.access.expected_id
-        self._same = expected == event.repository_id
+        self.opened, self._same = True, expected == event.repository_id
         if expected is not None and not self._same:
             self.elsewhere = event.repository_id
             self._handed.control.log("error", f"The repository was swapped: it is {event.repository_id}.")
         if self._handed.confirmed_before is None:
-            self._look(event.seen, event.earlier_state)
+            look = self._told(event.seen, event.earlier_state)
+            record(self._handed.control, partial(record_meeting, event.repository_id, look))
             return
         opening = Opening(
             observed_hex=event.repository_id,
@@ -107,9 +114,9 @@ class _Events:
         )
         record(self._handed.control, partial(record_opening, opening))
 
-    def _look(self, seen: HighWater | None, earlier_state: str = "") -> None:
+    def _look(self, seen: HighWater | None) -> None:
         if self._same:
-            record(self._handed.control, partial(record_look, self._told(seen, earlier_state)))
+            record(self._handed.control, partial(record_look, self._told(seen)))
 
     def _told(self, seen: HighWater | None, earlier_state: str = "") -> Look:
         access = self._handed.access

@@ -21,6 +21,7 @@ from repositories.engine.process.requests import RestoreOrder
 from repositories.models import Repository
 from repositories.opening import RepositoryAccess
 from workers import outcome
+from workers.damage import found
 from workers.operation_requests import restore_request
 from workers.operation_run import Handed, carry_out, malformed, order_of
 
@@ -44,7 +45,9 @@ def restore(
     if why is not None:
         message = outcome.clean(f"{show_path(order.target)} {why}")
         return ExecutionResult(failure=Failure("RESTORE_TARGET_NOT_ALLOWED", message, FailureClass.CONFIGURATION))
-    return carry_out(Handed(request, control, access), restore_request(request, access, order), partial(_told, control))
+    return carry_out(
+        Handed(request, control, access), restore_request(request, access, order), partial(_told, request, control)
+    )
 
 
 def refused(target: bytes) -> str | None:
@@ -59,7 +62,7 @@ def refused(target: bytes) -> str | None:
     return by_name or refusal(os.path.realpath(named), [*map(os.path.realpath, roots)], [*map(os.path.realpath, own)])
 
 
-def _told(control: ExecutionControl, report: Mapping[str, Any]) -> ExecutionResult:
+def _told(request: ExecutionRequest, control: ExecutionControl, report: Mapping[str, Any]) -> ExecutionResult:
     dry = "planned_ns" in report
     told = {name: report[name] for name in (*_HEAD, *(_PLANNED if dry else _DONE)) if name in report}
     for line in _lines(report):
@@ -72,7 +75,10 @@ def _told(control: ExecutionControl, report: Mapping[str, Any]) -> ExecutionResu
             FailureClass.INTEGRITY,
             hint="The run's log names them. All else was restored; another backup may hold them unharmed.",
         )
-        return ExecutionResult(failure=failure, parameters=told)
+        # What somebody exchanged in the target says nothing of the repository.
+        return ExecutionResult(
+            failure=failure, parameters=told, damage=found(request, failure) if report["damaged"] else None
+        )
     if dry:
         return ExecutionResult(parameters=told)
     reasons = {name: report[name] for name in _LEFT_OUT if report[name]}

@@ -1,4 +1,4 @@
-"""`./syncova ctl repository freeze | unfreeze`."""
+"""`./syncova ctl repository freeze | unfreeze | journal | limit`: what holds the runs of a repository."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -77,6 +77,85 @@ class Unfreeze:
         )
         _warn(terminal_of(options), seen, adopts=options.adopt)
         return code
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JournalOptions(OutputOptions):
+    """What `journal` takes."""
+
+    repository: Annotated[str, Argument(metavar="REPOSITORY", help="Its name or id.")]
+    limit: Annotated[int, Option("--limit", metavar="N", min=1, max=1000, help="At most so many, newest first.")] = 50
+
+
+class Journal:
+    """Tells what froze a repository, and who cleared it."""
+
+    NAME = "journal"
+    HELP = "Show what froze a repository, when and why, by which run, and who cleared it; newest first."
+    EXAMPLES = ("journal vault", "journal vault --json")
+    Options = JournalOptions
+
+    @staticmethod
+    def run(options: JournalOptions) -> int:
+        """Print the journal."""
+        terminal, api = terminal_of(options), Api(find_server())
+        repository = find_repository(api, options.repository)
+        answer = api.get(f"repositories/{repository['id']}/freezes", {"limit": options.limit})
+        if answer["freezes"]:
+            terminal.columns(("FROZEN", "BY", "RUN", "CLEARED", "REASON"), map(_journal_row, answer["freezes"]))
+        else:
+            terminal.line(f"{show_text(repository['name'])} was never frozen")
+        terminal.document(answer)
+        return exits.DONE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitOptions(OutputOptions):
+    """What `limit` takes."""
+
+    repository: Annotated[str, Argument(metavar="REPOSITORY", help="Its name or id.")]
+    runs: Annotated[int | None, Option("--runs", metavar="N", min=1, max=1000, help="So many may write at once.")] = (
+        None
+    )
+    serial: Annotated[bool, Option("--serial", help="One chain of attempts after the other, whatever --runs says.")] = (
+        False
+    )
+    no_serial: Annotated[bool, Option("--no-serial", help="As many as --runs says.")] = False
+
+
+class Limit:
+    """Says how many runs may write to a repository at once."""
+
+    NAME = "limit"
+    HELP = (
+        "Say how many runs may write to a repository at once. With --serial nothing else starts on it while a run, or "
+        "the retry of one that had started, is not through. Restores and checks are not held."
+    )
+    EXAMPLES = ("limit vault --runs 2", "limit vault --serial")
+    Options = LimitOptions
+
+    @staticmethod
+    def run(options: LimitOptions) -> int:
+        """Change what is named and leave the rest as it is."""
+        if options.serial and options.no_serial:
+            raise CommandError("--serial and --no-serial contradict each other", hint="give one of them")
+        if options.runs is None and not options.serial and not options.no_serial:
+            raise CommandError("nothing to change", hint="give --runs N, --serial or --no-serial")
+        terminal, api = terminal_of(options), Api(find_server())
+        known = find_repository(api, options.repository)
+        serial = options.serial or (known["serial_gate"] and not options.no_serial)
+        wanted = {"max_concurrent_runs": options.runs or known["max_concurrent_runs"], "serial_gate": serial}
+        shown = api.put(f"repositories/{known['id']}/limits", wanted)
+        runs = "1, one chain after the other" if shown["serial_gate"] else str(shown["max_concurrent_runs"])
+        terminal.table([("name", show_text(shown["name"])), ("runs at once", runs)])
+        terminal.document(shown)
+        return exits.DONE
+
+
+def _journal_row(row: Json) -> tuple[str, ...]:
+    cleared = f"{shapes.exact(row['cleared_at'])} by {show_text(row['cleared_by'])}" if row["cleared_at"] else "open"
+    run = row["run"] or shapes.NOTHING
+    return shapes.exact(row["frozen_at"]), show_text(row["frozen_by"]), run, cleared, show_text(row["reason"])
 
 
 def _change(options: OutputOptions, name: str, action: str, body: Mapping[str, Any]) -> int:

@@ -31,6 +31,8 @@ GROUPS: tuple[tuple[str, str, tuple[Any, ...]], ...] = (
             repository_verbs.List,
             freeze_verbs.Freeze,
             freeze_verbs.Unfreeze,
+            freeze_verbs.Journal,
+            freeze_verbs.Limit,
             breaker_verbs,
             upkeep_verbs.Check,
             upkeep_verbs.Prune,

@@ -28,7 +28,7 @@ from jobs.models import (
 )
 from jobs.services import SourceInput, WorkerInput, worker_seen
 from jobs.states import FailureClass
-from repositories.services import repository_freeze
+from repositories.freezing import repository_freeze
 from syncova_project import clock
 from syncova_project.access.services import audit_record, token_create
 from syncova_project.read_only_admin import ReadOnlyAdmin

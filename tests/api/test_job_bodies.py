@@ -9,7 +9,7 @@ import pytest
 from jobs.database_time import database_now
 from jobs.models import Job
 from jobs.services import SourceInput
-from repositories.services import repository_freeze
+from repositories.freezing import repository_freeze
 from tests.api.admin_pages import HOSTILE
 from tests.api.builders import NOBODY, job_body, make_job
 from tests.api.client import ApiClient

@@ -7,13 +7,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from repositories.freezing import repository_freeze
 from repositories.models import Repository
-from repositories.services import (
-    observe_repository_id,
-    repository_freeze,
-    repository_inspected,
-    repository_inspection_failed,
-)
+from repositories.services import observe_repository_id, repository_inspected, repository_inspection_failed
 from syncova_project import clock
 from syncova_project.access.models import AuditEntry
 from tests.api.client import ApiClient

@@ -13,7 +13,7 @@ from jobs.database_time import database_now
 from jobs.executors import ExecutionResult, Failure
 from jobs.models import Run
 from jobs.states import FailureClass
-from repositories.services import repository_freeze
+from repositories.freezing import repository_freeze
 from tests.api.builders import make_job, make_run, start
 from tests.api.client import ApiClient
 

@@ -16,7 +16,7 @@ from jobs.models import Run, TaskRun
 from jobs.states import FailureClass
 from repositories.console.failures import Interrupted
 from repositories.console.terminal import Terminal
-from repositories.services import repository_freeze
+from repositories.freezing import repository_freeze
 from tests.api.builders import start
 from tests.ctl import worker
 from tests.ctl.conftest import Ctl

@@ -10,8 +10,8 @@ from django.test.utils import CaptureQueriesContext
 from jobs.admission import Admitted, admit_waiting
 from jobs.models import Job, JobRevision, Run, Source
 from jobs.sentences import held_sentence
+from repositories.freezing import repository_freeze
 from repositories.models import Repository
-from repositories.services import repository_freeze
 from tests.jobs import bells
 from tests.jobs.builders import NOW, make_job, make_run, make_runner, make_source, make_task_run, make_worker
 from tests.repositories.builders import make_repository

@@ -8,7 +8,7 @@ from django.db import connection
 
 from jobs.claims import Claimed, claim_due
 from jobs.models import Job, Run, Schedule, ScheduleDecision, ScheduleEvent
-from repositories.services import repository_freeze
+from repositories.freezing import repository_freeze
 from tests.jobs.builders import NOW, make_job, make_run, make_schedule
 
 pytestmark = pytest.mark.django_db

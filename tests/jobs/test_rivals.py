@@ -23,7 +23,7 @@ from jobs.services import job_pause, job_resume, run_cancel, run_request
 from jobs.states import CancelOrigin, FailureClass, RunState
 from jobs.tick import run_pass
 from jobs.verdict import Verdict
-from repositories.services import repository_freeze
+from repositories.freezing import repository_freeze
 from tests.jobs import bells
 from tests.jobs.builders import NOW, make_job, make_run, make_schedule, make_source, make_worker
 from tests.jobs.rivals import at_once

@@ -27,8 +27,8 @@ from jobs.services import (
     worker_seen,
 )
 from jobs.states import RunKind
+from repositories.freezing import repository_freeze
 from repositories.models import Repository
-from repositories.services import repository_freeze
 from syncova_project.access.models import AuditEntry
 from syncova_project.errors import SyncovaError
 from tests.jobs import bells

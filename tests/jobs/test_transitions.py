@@ -10,7 +10,7 @@ from jobs.executors import ExecutionResult, Failure, Figures, Progress
 from jobs.models import Run
 from jobs.states import CancelOrigin, FailureClass, RunState, TaskState
 from jobs.verdict import Verdict
-from repositories.services import repository_freeze, repository_unfreeze
+from repositories.freezing import repository_freeze, repository_unfreeze
 from tests.jobs.builders import NOW, make_job, make_run, make_task_run
 from tests.jobs.moves import again, codes, fence_of, good, new_run
 

@@ -10,6 +10,7 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from repositories.errors import RepositoryUnknownError
+from repositories.freezing import repository_freeze, repository_unfreeze
 from repositories.models import Repository
 from repositories.selectors import (
     accepts_backups,
@@ -18,14 +19,7 @@ from repositories.selectors import (
     repositories_visible,
     repository_get,
 )
-from repositories.services import (
-    BackupReference,
-    backup_record,
-    fence_confirm,
-    fence_intend,
-    repository_freeze,
-    repository_unfreeze,
-)
+from repositories.services import BackupReference, backup_record, fence_confirm, fence_intend
 from syncova_project.access.models import AuditEntry
 from tests.repositories.builders import NOW, make_repository, new_id, random_hex
 

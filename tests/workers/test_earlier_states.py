@@ -17,10 +17,10 @@ from repositories.engine.high_water import HighWater
 from repositories.engine.prune import PruneRequest, prune
 from repositories.engine.repository import open_repository
 from repositories.engine.storage.locations import open_storage
+from repositories.freezing import repository_unfreeze
 from repositories.memory import state_remembered
 from repositories.models import Backup, Repository, RepositoryFreeze, RepositoryMemory
 from repositories.selectors import refusal
-from repositories.services import repository_unfreeze
 from tests.engine.histories import mark
 from tests.repositories.builders import NOW
 from tests.workers import scenario

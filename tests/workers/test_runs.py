@@ -6,8 +6,8 @@ from jobs.database_time import database_now
 from jobs.models import Run
 from jobs.sentences import held_sentence
 from jobs.states import FailureClass, RunState
+from repositories.freezing import repository_unfreeze
 from repositories.models import Backup, RepositoryState
-from repositories.services import repository_unfreeze
 from tests.workers import scenario
 from tests.workers.harness import Stack, eventually
 
