@@ -10,9 +10,8 @@ from typer import Argument, Option
 
 from repositories.cli.arguments import LOCATION_RULE, expect
 from repositories.cli.spooled import print_spooled
-from repositories.console import exits
 from repositories.console.options import RepositoryOptions
-from repositories.console.repository_access import open_here, split_location
+from repositories.console.repository_access import exit_code_of, open_here, split_location
 from repositories.console.terminal import Terminal, terminal_of
 from repositories.engine.display import show_bytes, show_path, show_text, show_time
 from repositories.engine.process.paths import inner_path
@@ -46,16 +45,16 @@ class Options(RepositoryOptions):
 
 
 def run(options: Options) -> int:
-    """Print the differences in the order of the backups."""
+    """Print the differences in the order of the backups; a lost inventory ends with 13."""
     # Heavy; a wrong option should not wait for it.
     from repositories.engine.browse.difference import Summary, differences
-    from repositories.engine.manifest.backups import find_backup
+    from repositories.engine.process.what_is_left import choose_backup
 
     terminal = terminal_of(options)
     location, rest = split_location(options.words, options, most=3)
     first, second, path = expect(rest, ("BACKUP", "BACKUP", "PATH"), optional=1)
-    repository = open_here(location, options, terminal)
-    before, after = (find_backup(repository, each, options.source) for each in (first, second))
+    repository = open_here(location, options, terminal, in_part=True)
+    before, after = (choose_backup(repository, each, options.source) for each in (first, second))
     for mark, backup in (("-", before), ("+", after)):
         told = f"backup {backup.short_id} of {show_text(backup.source_name)}, {show_time(backup.received_ns)}"
         terminal.note(f"{mark} {told}")
@@ -65,7 +64,7 @@ def run(options: Options) -> int:
         changes = _counted(differences(repository.reader(), before, after, inner), summary)
         shown = (change for change in changes if not options.stat and (options.metadata or not change.only_metadata))
         _print(terminal, _head(terminal, repository, (before, after)), shown, summary)
-    return exits.DONE
+    return exit_code_of(terminal)
 
 
 def _counted(changes: "Iterator[Change]", summary: "Summary") -> "Iterator[Change]":

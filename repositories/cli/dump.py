@@ -8,10 +8,9 @@ from typer import Argument, Option
 
 from repositories.cli.arguments import LOCATION_RULE, expect
 from repositories.cli.byte_output import destination
-from repositories.console import exits
 from repositories.console.failures import CommandError
 from repositories.console.options import RepositoryOptions
-from repositories.console.repository_access import open_here, split_location
+from repositories.console.repository_access import exit_code_of, open_here, split_location
 from repositories.console.terminal import Terminal, terminal_of
 from repositories.engine.display import path_fields, show_count, show_path, show_text, show_time
 from repositories.engine.process.paths import inner_path
@@ -54,16 +53,19 @@ class Options(RepositoryOptions):
 
 
 def run(options: Options) -> int:
-    """Write the bytes; 13 when something damaged was met, whether it was left out or ended the dump."""
+    """Write the bytes; 13 when something damaged was met, whether it was left out or ended the dump.
+
+    With a lost inventory it is 13, too: what is written is whole, but `latest` may not be the newest.
+    """
     # Heavy; a wrong option should not wait for it.
-    from repositories.engine.manifest.backups import find_backup
+    from repositories.engine.process.what_is_left import choose_backup
 
     terminal = terminal_of(options)
     _require_sense(options)
     location, rest = split_location(options.words, options, most=2)
     selector, path = expect(rest, ("BACKUP", "PATH"), optional=1)
-    repository = open_here(location, options, terminal)
-    backup = find_backup(repository, selector, options.source)
+    repository = open_here(location, options, terminal, in_part=True)
+    backup = choose_backup(repository, selector, options.source)
     terminal.note(f"backup {backup.short_id} of {show_text(backup.source_name)}, {show_time(backup.received_ns)}")
     inner = inner_path(os.fsencode(path), backup.root.source.id)
     with repository.begin_read():
@@ -71,7 +73,7 @@ def run(options: Options) -> int:
     _tell(terminal, done)
     if options.output is not None:
         terminal.document(_document((repository, backup), inner, kind, done))
-    return exits.INTEGRITY if done.damaged else exits.DONE
+    return exit_code_of(terminal, damaged=done.damaged > 0)
 
 
 def _require_sense(options: Options) -> None:

@@ -10,10 +10,9 @@ from typer import Argument, Option
 from repositories.cli.entry_lines import facts, named
 from repositories.cli.sizes import parse_size
 from repositories.cli.spooled import print_spooled
-from repositories.console import exits
 from repositories.console.failures import CommandError
 from repositories.console.options import RepositoryOptions
-from repositories.console.repository_access import open_here, split_location
+from repositories.console.repository_access import exit_code_of, open_here, split_location
 from repositories.console.terminal import Terminal, terminal_of
 from repositories.console.times import parse_moment
 from repositories.engine.display import show_count, show_text
@@ -64,14 +63,14 @@ class Options(RepositoryOptions):
 
 
 def run(options: Options) -> int:
-    """Print what is found; nothing found is no error, pages that cannot be read end with 13."""
+    """Print what is found; nothing found is no error, pages that cannot be read end with 13, a lost inventory too."""
     # Heavy; a wrong option should not wait for it.
     from repositories.engine.browse.finding import Search
 
     terminal = terminal_of(options)
     location, patterns = split_location(options.words, options, most=len(options.words))
     wanted = _criteria(options, patterns)
-    repository = open_here(location, options, terminal)
+    repository = open_here(location, options, terminal, in_part=True)
     backups = _backups(repository, options)
     with repository.begin_read():
         search = Search(repository.reader(), backups, wanted)
@@ -81,7 +80,7 @@ def run(options: Options) -> int:
             f"backup {backup.short_id}: {show_count(count, 'entry')} could not be searched: the list of its contents "
             "is damaged (check tells more)"
         )
-    return exits.INTEGRITY if search.unread else exits.DONE
+    return exit_code_of(terminal, damaged=bool(search.unread))
 
 
 def _criteria(options: Options, patterns: list[str]) -> "Criteria":
@@ -107,11 +106,12 @@ def _criteria(options: Options, patterns: list[str]) -> "Criteria":
 
 
 def _backups(repository: "Repository", options: Options) -> list["Backup"]:
-    from repositories.engine.manifest.backups import find_backup, list_backups
+    from repositories.engine.manifest.backups import list_backups
+    from repositories.engine.process.what_is_left import choose_backup
 
     if options.backup:
         chosen = {
-            found.manifest_id for found in (find_backup(repository, each, options.source) for each in options.backup)
+            found.manifest_id for found in (choose_backup(repository, each, options.source) for each in options.backup)
         }
         return [backup for backup in list_backups(repository) if backup.manifest_id in chosen]
     return [each for each in list_backups(repository) if options.source is None or each.source_name == options.source]

@@ -3,8 +3,7 @@
 from typing import Any
 
 from repositories.cli.arguments import LOCATION_RULE, LocationOptions, expect
-from repositories.console import exits
-from repositories.console.repository_access import open_here, split_location
+from repositories.console.repository_access import exit_code_of, open_here, split_location
 from repositories.console.terminal import Terminal, terminal_of
 from repositories.engine.display import show_bytes, show_count
 
@@ -15,17 +14,17 @@ Options = LocationOptions
 
 
 def run(options: LocationOptions) -> int:
-    """Print the facts."""
+    """Print the facts; a lost inventory ends with 13."""
     # Heavy; a wrong option should not wait for it.
     from repositories.engine.process.describe import repository_fields
 
     terminal = terminal_of(options)
     location, rest = split_location(options.words, options)
     expect(rest, ())
-    facts = repository_fields(open_here(location, options, terminal))
+    facts = repository_fields(open_here(location, options, terminal, in_part=True))
     _print(terminal, facts)
     terminal.document(facts)
-    return exits.DONE
+    return exit_code_of(terminal)
 
 
 def _print(terminal: Terminal, facts: dict[str, Any]) -> None:

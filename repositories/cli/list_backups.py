@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Option
 
 from repositories.cli.arguments import LOCATION_RULE, LocationOptions, expect
-from repositories.console import exits
-from repositories.console.repository_access import open_here, split_location
+from repositories.console.repository_access import exit_code_of, open_here, split_location
 from repositories.console.terminal import Terminal, terminal_of
 from repositories.engine.display import show_bytes, show_count, show_text, show_time
-from repositories.engine.errors import InventoryLostError
 
 if TYPE_CHECKING:
     from repositories.engine.manifest.backups import Backup
@@ -58,9 +56,9 @@ def run(options: Options) -> int:
         terminal.warning(f"{name} is damaged in both copies: that backup is lost")
     if any(backup.manifest_id in hurt for backup in backups):
         terminal.warning("the last check could not have restored everything of what is shown as damaged")
-    in_part = isinstance(repository.refuse_writing, InventoryLostError)
-    terminal.document({**backups_document(backups, damaged, hurt, said), "inventory_lost": in_part})
-    return exits.INTEGRITY if damaged or in_part else exits.DONE
+    document = backups_document(backups, damaged, hurt, said)
+    terminal.document({**document, "inventory_lost": terminal.inventory_lost})
+    return exit_code_of(terminal, damaged=bool(damaged))
 
 
 def _is_wanted(backup: "Backup", options: Options, said: "Said") -> bool:

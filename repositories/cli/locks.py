@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from repositories.cli.arguments import LOCATION_RULE, LocationOptions, expect
-from repositories.console import exits
-from repositories.console.repository_access import open_here, split_location
+from repositories.console.repository_access import exit_code_of, open_here, split_location
 from repositories.console.terminal import Terminal, terminal_of
 from repositories.engine.display import show_time, time_field
 
@@ -35,7 +34,7 @@ class Options(LocationOptions):
 
 
 def run(options: Options) -> int:
-    """Print the sessions; none, living or dead ones are no error."""
+    """Print the sessions; none, living or dead ones are no error. A lost inventory ends with 13."""
     # Heavy; a wrong option should not wait for it.
     from repositories.engine.clock import SYSTEM_CLOCK
     from repositories.engine.overview.locks import sessions
@@ -43,11 +42,11 @@ def run(options: Options) -> int:
     terminal = terminal_of(options)
     location, rest = split_location(options.words, options)
     expect(rest, ())
-    repository = open_here(location, options, terminal)
+    repository = open_here(location, options, terminal, in_part=True)
     found = sessions(repository, SYSTEM_CLOCK, _WATCH_SECONDS if options.watch else 0.0)
     _print(terminal, found)
     terminal.document({"sessions": [_fields(each) for each in found]})
-    return exits.DONE
+    return exit_code_of(terminal)
 
 
 def _print(terminal: Terminal, found: "list[SessionView]") -> None:

@@ -11,9 +11,8 @@ from typer import Argument, Option
 from repositories.cli.arguments import LOCATION_RULE, expect
 from repositories.cli.entry_lines import facts, group, named
 from repositories.cli.spooled import print_spooled
-from repositories.console import exits
 from repositories.console.options import RepositoryOptions
-from repositories.console.repository_access import open_here, split_location
+from repositories.console.repository_access import exit_code_of, open_here, split_location
 from repositories.console.terminal import Terminal, terminal_of
 from repositories.engine.display import show_names, show_path, show_text, show_time
 from repositories.engine.process.paths import inner_path
@@ -47,16 +46,16 @@ class Options(RepositoryOptions):
 
 
 def run(options: Options) -> int:
-    """Print the entries in name order."""
+    """Print the entries in name order; a lost inventory ends with 13."""
     # Heavy; a wrong option should not wait for it.
     from repositories.engine.browse.looking import entries_of, names_of
-    from repositories.engine.manifest.backups import find_backup
+    from repositories.engine.process.what_is_left import choose_backup
 
     terminal = terminal_of(options)
     location, rest = split_location(options.words, options, most=2)
     selector, path = expect(rest, ("BACKUP", "PATH"), optional=1)
-    repository = open_here(location, options, terminal)
-    backup = find_backup(repository, selector, options.source)
+    repository = open_here(location, options, terminal, in_part=True)
+    backup = choose_backup(repository, selector, options.source)
     # Which backup `latest` is, or a part of an id, must not be left to guessing.
     terminal.note(f"backup {backup.short_id} of {show_text(backup.source_name)}, {show_time(backup.received_ns)}")
     inner = inner_path(os.fsencode(path), backup.root.source.id)
@@ -65,10 +64,10 @@ def run(options: Options) -> int:
         if not (options.recursive or options.long or options.json):
             for directory, names in names_of(repository.reader(), backup, inner):
                 terminal.line(show_names(directory, names))
-            return exits.DONE
+            return exit_code_of(terminal)
         entries = entries_of(repository.reader(), backup, inner, recursive=options.recursive)
         _print(terminal, (repository, backup), entries, long=options.long)
-    return exits.DONE
+    return exit_code_of(terminal)
 
 
 def _print(

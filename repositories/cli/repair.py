@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+from msgspec import structs
 from typer import Option
 
 from repositories.cli.arguments import LOCATION_RULE, LongLocationOptions, expect
@@ -93,7 +94,7 @@ def _clear_aside(location: str, options: Options, terminal: Terminal) -> int:
     """List what is to be removed, ask, and remove exactly that: nothing that is set aside meanwhile."""
     seconds = 0 if options.older_than is None else parse_duration(options.older_than)
     order = RepairOrder(remove_aside=True, aside_before_ns=nanoseconds(clock.now()) - seconds * 1_000_000_000)
-    report = _run(location, options, terminal, order, dry_run=True)
+    report = _run(location, options, terminal, structs.replace(order, ahead=not options.dry_run), dry_run=True)
     _print_aside(terminal, report)
     if report["aside_count"] and not options.dry_run:
         what = f"{show_count(report['aside_count'], 'object')} ({show_bytes(report['aside_bytes'])})"

@@ -10,10 +10,9 @@ from typer import Argument, Option
 
 from repositories.cli.arguments import LOCATION_RULE, expect
 from repositories.cli.spooled import print_spooled
-from repositories.console import exits
 from repositories.console.note_lines import note_lines
 from repositories.console.options import RepositoryOptions
-from repositories.console.repository_access import open_here, split_location
+from repositories.console.repository_access import exit_code_of, open_here, split_location
 from repositories.console.terminal import Terminal, terminal_of
 from repositories.engine.display import show_bytes, show_count, show_path, show_text, show_time
 
@@ -40,18 +39,18 @@ class Options(RepositoryOptions):
 
 
 def run(options: Options) -> int:
-    """Print one backup."""
+    """Print one backup; a lost inventory ends with 13."""
     # Heavy; a wrong option should not wait for it.
-    from repositories.engine.manifest.backups import find_backup
     from repositories.engine.manifest.problems import read_problems
     from repositories.engine.process.describe import backup_fields, problem_fields
     from repositories.engine.process.label_fields import label_fields, said_now
+    from repositories.engine.process.what_is_left import choose_backup
 
     terminal = terminal_of(options)
     location, rest = split_location(options.words, options, most=1)
     (selector,) = expect(rest, ("BACKUP",))
-    repository = open_here(location, options, terminal)
-    backup = find_backup(repository, selector, options.source)
+    repository = open_here(location, options, terminal, in_part=True)
+    backup = choose_backup(repository, selector, options.source)
     said = said_now(repository)
     with repository.begin_read() if options.all_problems else contextlib.nullcontext():
         most = None if options.all_problems else PROBLEMS_SHOWN
@@ -66,7 +65,7 @@ def run(options: Options) -> int:
             _print(terminal, backup, problems, label_fields(backup, said))
             if most is not None and listed > most:
                 terminal.line(f"  and {listed - most:,} more: --all-problems lists them")
-    return exits.DONE
+    return exit_code_of(terminal)
 
 
 def _print(terminal: Terminal, backup: "Backup", problems: Iterator[dict[str, Any]], labels: dict[str, Any]) -> None:

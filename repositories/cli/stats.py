@@ -8,9 +8,8 @@ from typer import Argument, Option
 
 from repositories.cli.arguments import LOCATION_RULE
 from repositories.cli.naming import split_ids
-from repositories.console import exits
 from repositories.console.options import RepositoryOptions
-from repositories.console.repository_access import open_here
+from repositories.console.repository_access import exit_code_of, open_here
 from repositories.console.terminal import Terminal, terminal_of
 from repositories.engine.display import show_bytes, show_count, show_text, show_time
 
@@ -57,37 +56,36 @@ class Options(RepositoryOptions):
 
 
 def run(options: Options) -> int:
-    """Print the figures; backups that cannot be read whole end with 13."""
+    """Print the figures; backups that cannot be read whole end with 13, a lost inventory too."""
     # Heavy; a wrong option should not wait for it.
     from repositories.engine.overview.statistics import gather
 
     terminal = terminal_of(options)
     location, ids = split_ids(options.words, options)
-    repository = open_here(location, options, terminal)
+    repository = open_here(location, options, terminal, in_part=True)
     found = gather(repository, _chosen(repository, ids, options.source), lambda: None)
     _print(terminal, found, each_backup=options.backups)
     for name in repository.damaged_manifests():
         terminal.warning(f"{name} is damaged in both copies: what that backup used counts as unused")
+    if terminal.inventory_lost:
+        terminal.warning("what only older backups use counts as unused, or is not counted")
     if found.unreadable or found.missing_chunks:
         terminal.warning("not everything that backups use could be read: run check; these figures are too low")
     terminal.document(_document(found))
-    return exits.INTEGRITY if found.unreadable or found.missing_chunks else exits.DONE
+    return exit_code_of(terminal, damaged=bool(found.unreadable or found.missing_chunks))
 
 
 def _chosen(repository: "Repository", ids: Sequence[str], source: str | None) -> "list[Backup]":
-    from repositories.engine.errors import BackupNotFoundError
-    from repositories.engine.manifest.backups import find_backup, list_backups
+    from repositories.engine.manifest.backups import LATEST, list_backups
+    from repositories.engine.process.what_is_left import choose_backup
 
     if ids:
-        return [find_backup(repository, each, source) for each in ids]
+        return [choose_backup(repository, each, source) for each in ids]
     if source is None:
         return []
-    found = [each for each in list_backups(repository) if each.source_name == source]
-    if not found:
-        raise BackupNotFoundError(
-            f"there is no backup of source {source!r}", hint="list shows the backups of this repository"
-        )
-    return found
+    # Raises where there is none.
+    choose_backup(repository, LATEST, source)
+    return [each for each in list_backups(repository) if each.source_name == source]
 
 
 def _print(terminal: Terminal, found: "Statistics", *, each_backup: bool) -> None:

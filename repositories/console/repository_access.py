@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from repositories.console import exits
 from repositories.console.failures import CommandError, LocationMissingError
 from repositories.console.options import RepositoryOptions
 from repositories.console.passwords import read_password, warn_if_public
@@ -116,11 +117,17 @@ def open_here(
     warn_if_public(wanted.password, terminal)
     repository.warn = terminal.engine_warning
     if lost is not None:
+        terminal.inventory_lost = True
         opening.warn_of_what_is_left(repository, lost)
     opening.watch_states(wanted, repository, writes=writes)
     if writes:
         repository.require_writable()
     return repository
+
+
+def exit_code_of(terminal: Terminal, *, damaged: bool = False) -> int:
+    """Return how a command ends that has shown what it was asked for, and whether it met anything `damaged`."""
+    return exits.INTEGRITY if damaged or terminal.inventory_lost else exits.DONE
 
 
 def own_paths(location: str) -> tuple[bytes, ...]:

@@ -30,6 +30,7 @@ class Terminal:
         self.quiet = quiet
         self.verbose = verbose
         self.color = color
+        self.inventory_lost = False
         self._warned: list[str] = []
         # A terminal that cannot show a character gets its escape, never a traceback.
         for stream in (sys.stdout, sys.stderr):
@@ -95,9 +96,13 @@ class Terminal:
         self.warning(text)
 
     @property
-    def warned_of(self) -> dict[str, list[str]]:
-        """The one object's field for such warnings, in the order in which they came; empty where there were none."""
-        return {"warned": list(self._warned)} if self._warned else {}
+    def warned_of(self) -> dict[str, Any]:
+        """The one object's fields for such warnings, in the order in which they came; empty where there were none.
+
+        Where a repository is looked at without its inventory, `inventory_lost` says so.
+        """
+        warned: dict[str, Any] = {"warned": list(self._warned)} if self._warned else {}
+        return {**warned, "inventory_lost": True} if self.inventory_lost else warned
 
     def failure(self, failure: Failure, **fields: Any) -> None:
         """Tell why the command failed: one line and a hint on stderr, with --json also the one object on stdout.

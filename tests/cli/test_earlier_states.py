@@ -82,6 +82,7 @@ def test_a_refused_command_says_it_once(programs: Programs, tree: Path) -> None:
     for verb, *words in (
         ("prune",),
         ("repair",),
+        ("repair", "--remove-aside", "--yes"),
         ("forget", "--keep-last", "1", "--yes"),
         ("undelete", "--all"),
         ("tag", "latest", "--add", "x"),

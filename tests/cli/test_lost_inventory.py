@@ -83,6 +83,60 @@ def test_what_may_be_older_is_not_said_to_be_absent(
     assert not (tmp_path / "target").exists()
 
 
+LOOKS = (
+    ("show", "latest"),
+    ("show", "latest", "--all-problems"),
+    ("ls", "latest"),
+    ("ls", "latest", "--recursive"),
+    ("find", "old", "new"),
+    ("diff", "latest", "latest"),
+    ("info",),
+    ("stats",),
+    ("locks",),
+)
+
+
+def test_whoever_looks_sees_what_came_since(programs: Programs, backups: list[dict[str, Any]]) -> None:
+    """With the exit code and the warning of `list`: what is not shown may be there."""
+    before = contents(programs.repository)
+    for verb, *words in LOOKS:
+        ended = programs.repo(verb, programs.repository, *words, "--json")
+        assert (ended.code, ended.json["inventory_lost"]) == (exits.INTEGRITY, True), (verb, ended)
+        require_warned(ended)
+        told = ended.json.get("backup", ended.json.get("after"))
+        assert told is None or told["id"] == backups[1]["id"]
+        assert backups[0]["short_id"] not in ended.out
+    assert programs.repo("ls", programs.repository, "latest").out == "new\nold\n"
+    assert programs.repo("info", programs.repository, "--json").json["backups"] == 1
+    assert contents(programs.repository) == before
+
+
+def test_what_came_since_is_dumped_whole(programs: Programs, backups: list[dict[str, Any]], tmp_path: Path) -> None:
+    for name, content in (("old", OLD), ("new", NEW)):
+        target = tmp_path / f"{name} dumped"
+        ended = programs.repo("dump", programs.repository, "latest", name, "--output", target, "--json")
+        assert (ended.code, ended.json["damaged"], ended.json["inventory_lost"]) == (exits.INTEGRITY, 0, True)
+        assert target.read_bytes() == content
+        require_warned(ended)
+
+
+def test_whoever_looks_for_an_older_one_is_not_told_that_it_is_absent(
+    programs: Programs, backups: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    old, output = backups[0]["id"], str(tmp_path / "output")
+    for words in (
+        ("show", old),
+        ("ls", old),
+        ("find", "*", "--backup", old),
+        ("diff", old, "latest"),
+        ("dump", old, "old", "--output", output),
+        ("stats", old),
+        ("stats", "--source", "other"),
+        ("show", "latest", "--source", "other"),
+    ):
+        require_refused(programs.repo(words[0], "-r", programs.repository, *words[1:], "--json"))
+
+
 def test_a_dry_repair_tells_what_is_wrong_and_changes_nothing(
     programs: Programs, backups: list[dict[str, Any]]
 ) -> None:

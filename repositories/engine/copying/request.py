@@ -3,12 +3,22 @@
 Owns the values only.
 """
 
+import contextlib
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 from repositories.engine.manifest.backups import Backup
+from repositories.engine.repository import WriteSession
 
 FLUSH_SECONDS = 600.0
 INTEGRITY_EXIT = 13
+Guard = Callable[[WriteSession], AbstractContextManager[None]]
+
+
+def unguarded(_: WriteSession) -> AbstractContextManager[None]:
+    """Do nothing around what a session writes."""
+    return contextlib.nullcontext()
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +26,7 @@ class CopyRequest:
     """Which backups: those named by `backups` (ids, parts of ids, `latest`), of one `source` if it is given, else all.
 
     With `dry_run` nothing is written. What was stored is made findable every `flush_seconds`, so that a copy that is
-    broken off goes on from there.
+    broken off goes on from there. `guard` is entered around all that is written in a session of the target.
     """
 
     backups: tuple[str, ...] = ()
@@ -24,6 +34,7 @@ class CopyRequest:
     dry_run: bool = False
     compression: str = "default"
     flush_seconds: float = FLUSH_SECONDS
+    guard: Guard = unguarded
 
 
 @dataclass(frozen=True, slots=True)

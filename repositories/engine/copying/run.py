@@ -99,7 +99,7 @@ class _Copy:
             labels.carry([(each.backup, "") for each in self._report.copied], self._report, dry_run=True)
             return self._report
         options = WriteOptions(compression=self._request.compression, work="copy")
-        with CopySession(self._target, options, self._request.flush_seconds) as session:
+        with CopySession(self._target, options, self._request.flush_seconds) as session, self._request.guard(session):
             self._pulse.stored = lambda: session.stored_bytes
             related = self._report.related
             carrier: Carrier = RelatedCarrier(origin, session) if related else UnrelatedCarrier(origin, session)

@@ -4,6 +4,7 @@ Owns the opening of the second repository and the result's shape. The engine's c
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from repositories.engine.backup.options import Hooks
@@ -18,6 +19,7 @@ from repositories.engine.process.opening import open_for, watch_states
 from repositories.engine.process.protocol import Log
 from repositories.engine.process.reports import bucket_of, progress_event
 from repositories.engine.process.requests import RepositoryAccess, Request
+from repositories.engine.process.taking_back import taking_back
 from repositories.engine.progress import Progress, ProgressGate
 from repositories.engine.repository import Repository
 
@@ -41,7 +43,12 @@ def copy_repository(request: Request, channel: Channel) -> dict[str, Any]:
         read_bucket=bucket,
     )
     wanted = CopyRequest(
-        order.backups, order.source, request.dry_run, request.compression, flush_seconds=request.checkpoint_seconds
+        order.backups,
+        order.source,
+        request.dry_run,
+        request.compression,
+        flush_seconds=request.checkpoint_seconds,
+        guard=partial(taking_back, order.to),
     )
     try:
         done = copy_backups(origin, target, wanted, hooks)

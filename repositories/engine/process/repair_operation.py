@@ -32,12 +32,15 @@ def repair_repository(request: Request, channel: Channel) -> dict[str, Any]:
     """Repair the repository; what is left is a result, not an error."""
     order = request.repair or RepairOrder()
     # Who only wants to know what would be done is told that of what is left, too.
-    repository = introduce_reader(request, channel) if request.dry_run else introduce(request, channel, writes=True)
+    looks = request.dry_run and not order.ahead
+    repository = introduce_reader(request, channel) if looks else introduce(request, channel, writes=True)
 
     def report(progress: Progress) -> None:
         channel.send(progress_event(progress, None))
 
     hooks = Hooks(report=ProgressGate(report, SYSTEM_CLOCK.monotonic), cancelled=channel.cancelled)
+    if order.ahead:
+        repository.require_writable()
     if order.remove_aside:
         return _clear_aside(repository, order.aside_before_ns, hooks, dry_run=request.dry_run)
     wanted = RepairRequest(request.dry_run, order.read_data, order.adopt, request.repository.password.encode())

@@ -174,13 +174,15 @@ class PruneOrder(Struct, frozen=True, kw_only=True):
 class RepairOrder(Struct, frozen=True, kw_only=True):
     """Whether a repair reads all packs first, and which void manifests it makes backups of (`all`: each).
 
-    With `remove_aside` it mends nothing: it removes what was set aside before `aside_before_ns`.
+    With `remove_aside` it mends nothing: it removes what was set aside before `aside_before_ns`. A dry run `ahead` of
+    that lists it, and is refused where nothing may be removed.
     """
 
     read_data: bool = False
     adopt: tuple[str, ...] = ()
     remove_aside: bool = False
     aside_before_ns: int = 0
+    ahead: bool = False
 
 
 class Request(Struct, frozen=True, kw_only=True):

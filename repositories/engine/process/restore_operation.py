@@ -8,13 +8,8 @@ from typing import Any
 from repositories.engine.backup.options import Hooks
 from repositories.engine.clock import SYSTEM_CLOCK
 from repositories.engine.display import show_text
-from repositories.engine.errors import (
-    BackupDeletedError,
-    BackupNotFoundError,
-    ConfigurationError,
-    InventoryLostError,
-)
-from repositories.engine.manifest.backups import LATEST, Backup, find_backup
+from repositories.engine.errors import ConfigurationError
+from repositories.engine.manifest.backups import LATEST
 from repositories.engine.process.channel import Channel
 from repositories.engine.process.introduction import introduce_reader
 from repositories.engine.process.paths import inner_path
@@ -22,8 +17,8 @@ from repositories.engine.process.protocol import Log
 from repositories.engine.process.reports import bucket_of, progress_event
 from repositories.engine.process.requests import Request, RestoreOrder
 from repositories.engine.process.restore_fields import doubted, plan_fields, restore_fields
+from repositories.engine.process.what_is_left import choose_backup, is_in_part
 from repositories.engine.progress import Progress, ProgressGate
-from repositories.engine.repository import Repository
 from repositories.engine.restore import Deletion, Overwrite, RestoreRequest, in_place_target, plan, restore
 from repositories.engine.storage.locations import directories_of
 
@@ -36,7 +31,7 @@ def restore_backup(request: Request, channel: Channel) -> dict[str, Any]:
     overwrite = _overwrite(order)
     bucket = bucket_of(request, channel)
     repository = introduce_reader(request, channel)
-    backup = _chosen(repository, order)
+    backup = choose_backup(repository, order.backup, order.source, at_ns=order.at_ns)
     lost = repository.damaged_manifests()
     for name in lost:
         # The newest that is left may not be the newest that there was.
@@ -58,21 +53,7 @@ def restore_backup(request: Request, channel: Channel) -> dict[str, Any]:
         fields = plan_fields(backup, wanted.target, plan(repository, backup, wanted, hooks))
     else:
         fields = restore_fields(backup, wanted.target, restore(repository, backup, wanted, hooks))
-    return doubted(fields, lost if order.backup == LATEST else (), inventory_lost=_is_in_part(repository))
-
-
-def _chosen(repository: Repository, order: RestoreOrder) -> Backup:
-    """Return the backup that is ordered. One that is not there may be among what a lost inventory leaves out."""
-    try:
-        return find_backup(repository, order.backup, order.source, at_ns=order.at_ns)
-    except BackupNotFoundError as error:
-        if repository.refuse_writing is None or not _is_in_part(repository) or isinstance(error, BackupDeletedError):
-            raise
-        raise repository.refuse_writing from error
-
-
-def _is_in_part(repository: Repository) -> bool:
-    return isinstance(repository.refuse_writing, InventoryLostError)
+    return doubted(fields, lost if order.backup == LATEST else (), inventory_lost=is_in_part(repository))
 
 
 def _overwrite(order: RestoreOrder) -> Overwrite:
