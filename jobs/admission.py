@@ -30,7 +30,7 @@ from repositories.models import Repository
 logger = logging.getLogger(__name__)
 
 # Any number that nobody else takes in this database; it only has to stay the same.
-_ADMITTER_LOCK: Final = 7_365_001
+ADMITTER_LOCK: Final = 7_365_001
 # A run that waited so long for a source keeps it from those behind, or a busy one would never be free for it.
 RESERVE_AFTER: Final = dt.timedelta(hours=2)
 
@@ -65,7 +65,7 @@ def admit_waiting(*, now: dt.datetime) -> Admitted:
 
 def _become_admitter() -> bool:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [_ADMITTER_LOCK])
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [ADMITTER_LOCK])
         row = cursor.fetchone()
     return bool(row[0])
 

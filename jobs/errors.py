@@ -59,6 +59,12 @@ class JobNameTakenError(ConflictError):
     code = "JOB_NAME_TAKEN"
 
 
+class ScheduleAmbiguousError(ConflictError):
+    """The job has several schedules, and the request names one without saying which; `details` has their ids."""
+
+    code = "SCHEDULE_AMBIGUOUS"
+
+
 class WindowNameTakenError(ConflictError):
     """Another window has this name, whatever its case."""
 

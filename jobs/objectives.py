@@ -31,7 +31,7 @@ def broken_by(rules: Sequence[windows.Rule], *, changed: windows.Rule, now: dt.d
     for job in Job.objects.filter(deleted_at__isnull=True, rpo_seconds__isnull=False).order_by("name"):
         if not rules_of(job, [changed]):
             continue
-        gap = windows.widest_gap(_plans(job, now), rules_of(job, rules), now)
+        gap = windows.widest_gap(plans_of(job, now=now), rules_of(job, rules), now)
         if gap is None or gap.total_seconds() > (job.rpo_seconds or 0):
             broken.append(job.name)
     return broken
@@ -42,6 +42,7 @@ def rules_of(job: Job, rules: Sequence[windows.Rule]) -> Sequence[windows.Rule]:
     return windows.applicable(rules, RunKind.BACKUP, repository=str(job.repository_id), job=str(job.id))
 
 
-def _plans(job: Job, now: dt.datetime) -> list[calendar.Plan]:
+def plans_of(job: Job, *, now: dt.datetime) -> list[calendar.Plan]:
+    """Return the plans of the job's schedules that are neither deleted nor flagged."""
     kept = Schedule.objects.filter(job=job, deleted_at__isnull=True, state=ScheduleState.ACTIVE)
     return [plan for schedule in kept if (plan := plan_or_flag(schedule, now=now)) is not None]

@@ -39,7 +39,7 @@ class PinnedJob:
 def write_revision(job: Job, actor: str, *, now: dt.datetime) -> JobRevision:
     """Write the job's present state as the revision of its number; the caller holds the job's lock."""
     return JobRevision.objects.create(
-        job=job, number=job.revision_number, snapshot=_snapshot(job), created_at=now, created_by=actor
+        job=job, number=job.revision_number, snapshot=snapshot_of(job), created_at=now, created_by=actor
     )
 
 
@@ -57,7 +57,8 @@ def read_revision(revision: JobRevision) -> PinnedJob:
     )
 
 
-def _snapshot(job: Job) -> dict[str, Any]:
+def snapshot_of(job: Job) -> dict[str, Any]:
+    """Return the job as a revision keeps it: its own fields, sources, schedules and what it waits for."""
     return {
         "name": job.name,
         "repository_id": str(job.repository_id),

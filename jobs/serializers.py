@@ -28,6 +28,7 @@ from syncova_project.rest import Choice, StrictSerializer
 MAX_PATH = 4096
 MAX_BANDWIDTH = 2**53 - 1
 MAX_SECONDS = 10 * 366 * 24 * 3600
+ONE_OF_BOTH = "Give schedule or schedules, not both."
 
 
 class SourceTypeNotAvailableError(ValidationFailedError):
@@ -125,8 +126,28 @@ class JobInput(StrictSerializer):
         """Return the job with `schedules` alone; without either it runs by hand."""
         single = attrs.pop("schedule", None)
         if single is not None and "schedules" in attrs:
-            raise serializers.ValidationError({"schedule": ["Give schedule or schedules, not both."]})
+            raise serializers.ValidationError({"schedule": [ONE_OF_BOTH]})
         attrs["schedules"] = [single] if single is not None else attrs.get("schedules", [])
+        return attrs
+
+
+class JobChange(JobInput):
+    """The body of PATCH /jobs/{id}: what is to change, null for no limit; lists replace what was there.
+
+    `schedule` is the only schedule; an `id` within `schedules` says which one changes and keeps its history.
+    """
+
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        """Return the fields of a new job, of which none is needed and none has a default."""
+        fields = super().get_fields()
+        for field in fields.values():
+            field.required, field.default = False, serializers.empty
+        return fields
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Return what was given; `schedule` stays apart, since a job may have several."""
+        if "schedule" in attrs and "schedules" in attrs:
+            raise serializers.ValidationError({"schedule": [ONE_OF_BOTH]})
         return attrs
 
 
@@ -144,7 +165,7 @@ class RunOrder(StrictSerializer):
     )
 
     ignore_windows = serializers.BooleanField(
-        default=False, help_text="Starts it whatever windows say; needs the right jobs.write, and is audited."
+        default=False, help_text="Starts it whatever windows say; needs the right runs.ignore_windows, and is audited."
     )
     ignore_dependencies = serializers.BooleanField(
         default=False,

@@ -2,16 +2,19 @@
 
 from django.urls import path
 
-from jobs import operation_views, run_views, upkeep_views, views, window_views
+from jobs import history_views, operation_views, run_views, upkeep_views, validation_views, views, window_views
 
 urlpatterns = [
     path("jobs", views.JobsView.as_view(), name="jobs"),
+    path("jobs/validate", validation_views.JobValidateView.as_view(), name="job-validate"),
     path("jobs/<uuid:job_id>", views.JobView.as_view(), name="job"),
     path("jobs/<uuid:job_id>/dependencies", views.JobDependenciesView.as_view(), name="job-dependencies"),
     path("jobs/<uuid:job_id>/pause", views.JobPauseView.as_view(), name="job-pause"),
     path("jobs/<uuid:job_id>/resume", views.JobResumeView.as_view(), name="job-resume"),
     path("jobs/<uuid:job_id>/run", views.JobRunView.as_view(), name="job-run"),
     path("jobs/<uuid:job_id>/runs", views.JobRunsView.as_view(), name="job-runs"),
+    path("jobs/<uuid:job_id>/revisions", history_views.JobRevisionsView.as_view(), name="job-revisions"),
+    path("jobs/<uuid:job_id>/decisions", history_views.JobDecisionsView.as_view(), name="job-decisions"),
     path("repositories/<uuid:repository_id>/check", operation_views.CheckView.as_view(), name="repository-check"),
     path("repositories/<uuid:repository_id>/prune", operation_views.PruneView.as_view(), name="repository-prune"),
     path("repositories/<uuid:repository_id>/forget", operation_views.ForgetView.as_view(), name="repository-forget"),

@@ -11,11 +11,12 @@ from jobs.listing import JOB_ORDERINGS, HeldSentences, job_listed, jobs_matching
 from jobs.representations import job_json, run_json
 from jobs.run_views import runs_page
 from jobs.selectors import run_get
-from jobs.serializers import DependenciesBody, JobFilter, JobInput, RunFilter, RunOrder
+from jobs.serializers import DependenciesBody, JobChange, JobFilter, JobInput, RunFilter, RunOrder
 from jobs.services import (
     NewJob,
     SourceInput,
     breaker_reset,
+    job_change,
     job_create,
     job_delete,
     job_depend,
@@ -28,6 +29,7 @@ from repositories.serializers import repository_json
 from syncova_project.access.permissions import need_scope
 from syncova_project.access.scopes import Scope
 from syncova_project.paging import PageRequest, read_page
+from syncova_project.preconditions import etag
 from syncova_project.rest import ApiView, Created, NoBody, actor_of, create_once
 
 
@@ -54,22 +56,33 @@ class JobsView(ApiView):
             job = job_create(new, actor=actor_of(request), now=database_now())
             return Created(201, job_json(job_listed(job.id), HeldSentences()), f"/api/v1/jobs/{job.id}")
 
-        return create_once(request, create)
+        answer = create_once(request, create)
+        answer["ETag"] = etag(answer.data["revision"])
+        return answer
 
 
 class JobView(ApiView):
-    """GET shows one job; DELETE ends it, its runs stay (D3)."""
+    """GET shows one job, its ETag its revision; PATCH changes it (E6); DELETE ends it, its runs stay (D3)."""
 
-    scopes = {"GET": (Scope.JOBS_READ,), "DELETE": (Scope.JOBS_WRITE,)}
-    statuses = {"DELETE": 204}
+    scopes = {"GET": (Scope.JOBS_READ,), "PATCH": (Scope.JOBS_WRITE,), "DELETE": (Scope.JOBS_WRITE,)}
+    bodies, statuses = {"PATCH": JobChange}, {"DELETE": 204}
+    conditions = {"PATCH": True, "DELETE": False}
 
     def get(self, request: Request, job_id: uuid.UUID) -> Response:
         """Return the job, or 404."""
-        return Response(job_json(job_listed(job_id), HeldSentences()))
+        return job_answer(job_id)
+
+    def patch(self, request: Request, job_id: uuid.UUID) -> Response:
+        """Return the job as it is now; 428 without If-Match, 412 when it has been changed since."""
+        condition = self.condition(request)
+        fields = changed_fields(self.body(request))
+        job_change(job_id=job_id, fields=fields, condition=condition, actor=actor_of(request), now=database_now())
+        return job_answer(job_id)
 
     def delete(self, request: Request, job_id: uuid.UUID) -> Response:
-        """Delete the job softly."""
-        job_delete(job_id=job_id, actor=actor_of(request), now=database_now())
+        """Delete the job softly; with If-Match only in that state."""
+        condition = self.condition(request)
+        job_delete(job_id=job_id, actor=actor_of(request), now=database_now(), condition=condition)
         return Response(status=204)
 
 
@@ -83,7 +96,7 @@ class JobDependenciesView(ApiView):
         """Return the job; 409 when it would wait for itself."""
         wanted = self.body(request)["depends_on"]
         job_depend(job_id=job_id, depends_on=wanted, actor=actor_of(request), now=database_now())
-        return Response(job_json(job_listed(job_id), HeldSentences()))
+        return job_answer(job_id)
 
 
 class JobPauseView(ApiView):
@@ -96,7 +109,7 @@ class JobPauseView(ApiView):
         """Return the paused job."""
         self.body(request)
         job_pause(job_id=job_id, actor=actor_of(request), now=database_now())
-        return Response(job_json(job_listed(job_id), HeldSentences()))
+        return job_answer(job_id)
 
 
 class JobResumeView(ApiView):
@@ -109,7 +122,7 @@ class JobResumeView(ApiView):
         """Return the resumed job with its new next instant."""
         self.body(request)
         job_resume(job_id=job_id, actor=actor_of(request), now=database_now())
-        return Response(job_json(job_listed(job_id), HeldSentences()))
+        return job_answer(job_id)
 
 
 class JobRunView(ApiView):
@@ -121,7 +134,9 @@ class JobRunView(ApiView):
     def post(self, request: Request, job_id: uuid.UUID) -> Response:
         """Return the queued run; 409 when the job is paused or active."""
         order = self.body(request)
-        if order["ignore_windows"] or order["ignore_dependencies"]:
+        if order["ignore_windows"]:
+            need_scope(request, Scope.RUNS_IGNORE_WINDOWS)
+        if order["ignore_dependencies"]:
             need_scope(request, Scope.JOBS_WRITE)
 
         def create() -> Created:
@@ -156,11 +171,25 @@ class BreakerResetView(ApiView):
         return Response(repository_json(repository_get(repository_id)))
 
 
+def job_answer(job_id: uuid.UUID) -> Response:
+    """Return a job with the tag that a change of it has to name."""
+    job = job_listed(job_id)
+    return Response(job_json(job, HeldSentences()), headers={"ETag": etag(job.revision_number)})
+
+
 def new_job(values: dict[str, Any]) -> NewJob:
     """Return the validated body as what the service takes."""
-    sources = [
-        SourceInput(path=one["path"], type=one["type"], excludes=tuple(one["exclude_patterns"]))
-        for one in values.pop("sources")
-    ]
-    hooks = [(one["moment"], one["name"]) for one in values.pop("hooks")]
-    return NewJob(sources=sources, hooks=hooks, **values)
+    return NewJob(**changed_fields(values))
+
+
+def changed_fields(values: dict[str, Any]) -> dict[str, Any]:
+    """Return validated fields of a job as the services take them."""
+    fields = dict(values)
+    if "sources" in fields:
+        fields["sources"] = [
+            SourceInput(path=one["path"], type=one["type"], excludes=tuple(one["exclude_patterns"]))
+            for one in fields["sources"]
+        ]
+    if "hooks" in fields:
+        fields["hooks"] = [(one["moment"], one["name"]) for one in fields["hooks"]]
+    return fields

@@ -19,8 +19,8 @@ from syncova_project.instants import instant
 
 logger = logging.getLogger(__name__)
 
-# Any number that nobody else takes in this database; it only has to stay the same.
-_WINDOWS_LOCK: Final = 7_365_002
+# Any number that nobody else takes in this database (jobs.admission and jobs.dependencies do); it has to stay the same.
+WINDOWS_LOCK: Final = 7_365_003
 
 
 def current_rules() -> Sequence[windows.Rule]:
@@ -90,4 +90,4 @@ def _readable(row: Window) -> windows.Rule | None:
 
 def _lock(statement: str) -> None:
     with connection.cursor() as cursor:
-        cursor.execute(statement, [_WINDOWS_LOCK])
+        cursor.execute(statement, [WINDOWS_LOCK])

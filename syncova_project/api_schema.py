@@ -9,7 +9,7 @@ from typing import Any
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiResponse
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework import serializers
 
 VERSION_PREFIX = "/api/v1/"
@@ -61,9 +61,10 @@ class ApiSchema(AutoSchema):
         return f"{(self.view.__doc__ or '').strip()}\n\n{own.strip()}\n\nNeeds {scopes}."
 
     def get_override_parameters(self) -> list[Any]:
-        """Return the query parameters that the view reads."""
+        """Return the query parameters and the headers that the view reads."""
         query = self._described.queries.get(self.method)
-        return [query] if query else []
+        needed = self._described.conditions.get(self.method)
+        return [each for each in (query, None if needed is None else _if_match(needed=needed)) if each is not None]
 
     def get_request_serializer(self) -> Any:
         """Return the body that the view reads."""
@@ -74,3 +75,9 @@ class ApiSchema(AutoSchema):
         status = self._described.statuses.get(self.method, 200)
         success = OpenApiResponse(None if status == 204 else OpenApiTypes.OBJECT, description="Done.")
         return {str(status): success, "default": OpenApiResponse(ErrorBody, description="Refused or failed.")}
+
+
+def _if_match(*, needed: bool) -> OpenApiParameter:
+    return OpenApiParameter(
+        "If-Match", str, OpenApiParameter.HEADER, required=needed, description="The ETag that GET answered with."
+    )

@@ -106,7 +106,8 @@ def _opened(wanted: PageRequest) -> tuple[Any, Any]:
         raise refusal from error
     if fingerprint != _fingerprint(wanted):
         raise refusal
-    return _read(value), uuid.UUID(row_id)
+    # Rows with an address have a UUID, rows of history a number.
+    return _read(value), int(row_id) if row_id.isdigit() else uuid.UUID(row_id)
 
 
 def _fingerprint(wanted: PageRequest) -> str:

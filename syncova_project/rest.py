@@ -27,8 +27,17 @@ from syncova_project.access.idempotency import KeyedRequest, answer_once
 from syncova_project.access.permissions import HasScope
 from syncova_project.access.scopes import Scope
 from syncova_project.api_schema import ApiSchema
-from syncova_project.error_shape import FORBIDDEN, NOT_ALLOWED, NOT_FOUND, ErrorAnswer, answer_to, internal
+from syncova_project.error_shape import (
+    FORBIDDEN,
+    NOT_ALLOWED,
+    NOT_FOUND,
+    ErrorAnswer,
+    answer_to,
+    flat_details,
+    internal,
+)
 from syncova_project.errors import ValidationFailedError
+from syncova_project.preconditions import Condition, condition_of
 
 Reader = type[serializers.Serializer[Any]]
 
@@ -46,7 +55,8 @@ class BoundedJSONParser(JSONParser):
 
 class ApiView(APIView):
     """A view of the API, told per method: `scopes` are the rights of which one is needed (none: nobody gets in),
-    `bodies` and `queries` are what it reads, `statuses` what it answers when that is not 200.
+    `bodies` and `queries` are what it reads, `statuses` what it answers when that is not 200, `conditions` whether it
+    needs the header If-Match (False: reads it where it is sent).
     """
 
     schema = ApiSchema()
@@ -60,6 +70,7 @@ class ApiView(APIView):
     bodies: ClassVar[Mapping[str, Reader]] = {}
     queries: ClassVar[Mapping[str, Reader]] = {}
     statuses: ClassVar[Mapping[str, int]] = {}
+    conditions: ClassVar[Mapping[str, bool]] = {}
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Check who asks; keep the raw body of a request with a key, which is part of what the key stands for."""
@@ -74,6 +85,10 @@ class ApiView(APIView):
     def query(self, request: Request) -> dict[str, Any]:
         """Return the validated query parameters; unknown ones are refused."""
         return read_input(self.queries["GET"], request.query_params)
+
+    def condition(self, request: Request) -> Condition:
+        """Return which state the request was made for; raises PreconditionRequiredError where it has to say so."""
+        return condition_of(request.headers.get("If-Match"), needed=self.conditions[str(request.method)])
 
     def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response]:
         """Return the one handler, whatever the settings say."""
@@ -167,6 +182,24 @@ def read_input(serializer: Reader, data: Any) -> dict[str, Any]:
     reader.is_valid(raise_exception=True)
     values: dict[str, Any] = reader.validated_data
     return values
+
+
+def read_each(serializer: Reader, data: Any) -> tuple[dict[str, Any], dict[str, list[str]]]:
+    """Return the values of the fields that have the right form, and the sentences of all others by their names."""
+    if not isinstance(data, Mapping):
+        read_input(serializer, data)
+    reader, values = serializer(data=data), {}
+    errors: dict[str, list[str]] = {str(name): ["There is no such field."] for name in set(data) - set(reader.fields)}
+    for name, form in reader.fields.items():
+        try:
+            values[name] = form.run_validation(form.get_value(data))
+        except serializers.SkipField:
+            continue
+        except serializers.ValidationError as error:
+            errors.update(flat_details(error.detail, name))
+        except ValidationFailedError as error:
+            errors[name] = [error.message]
+    return values, errors
 
 
 def handler400(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -28,18 +28,35 @@ def job_depend(*, job_id: uuid.UUID, depends_on: Sequence[uuid.UUID], actor: str
     Raises JobNotFoundError, ValidationFailedError naming what is no job, or DependencyCycleError naming the way round.
     """
     with transaction.atomic():
-        lock_graph()
-        # One statement locks both sides, in one order: two edits that name each other's jobs never wait in a ring.
-        jobs = _lock({job_id, *depends_on})
-        if job_id not in jobs:
-            raise no_such_job(job_id)
-        job, predecessors = jobs[job_id], _wanted(depends_on, jobs)
-        before = set(JobDependency.objects.filter(job=job).values_list("predecessor_id", flat=True))
-        if before != {one.id for one in predecessors}:
-            _refuse_cycle(job, predecessors)
-            _replace(job, predecessors, actor, now)
+        job, predecessors = lock_with_predecessors(job_id, depends_on)
+        if replace_dependencies(job, predecessors, now=now):
+            _write_revision(job, predecessors, actor, now)
     request_pass()
     return job
+
+
+def lock_with_predecessors(job_id: uuid.UUID, depends_on: Sequence[uuid.UUID]) -> tuple[Job, list[Job]]:
+    """Lock a job and those that it is to wait for; the caller's transaction, which has locked no job before.
+
+    Raises JobNotFoundError, or ValidationFailedError naming what is no job.
+    """
+    lock_graph()
+    # One statement locks both sides, in one order: two edits that name each other's jobs never wait in a ring.
+    jobs = _lock({job_id, *depends_on})
+    if job_id not in jobs:
+        raise no_such_job(job_id)
+    return jobs[job_id], _wanted(depends_on, jobs)
+
+
+def replace_dependencies(job: Job, predecessors: Sequence[Job], *, now: dt.datetime) -> bool:
+    """Let a locked job wait for exactly these locked ones; False: it did already. Raises DependencyCycleError."""
+    before = set(JobDependency.objects.filter(job=job).values_list("predecessor_id", flat=True))
+    if before == {one.id for one in predecessors}:
+        return False
+    _refuse_cycle(job, predecessors)
+    JobDependency.objects.filter(job=job).delete()
+    add_dependencies(job, predecessors, now=now)
+    return True
 
 
 def lock_predecessors(depends_on: Sequence[uuid.UUID]) -> list[Job]:
@@ -92,9 +109,7 @@ def _cycle(way: Sequence[uuid.UUID]) -> DependencyCycleError:
     )
 
 
-def _replace(job: Job, predecessors: Sequence[Job], actor: str, now: dt.datetime) -> None:
-    JobDependency.objects.filter(job=job).delete()
-    add_dependencies(job, predecessors, now=now)
+def _write_revision(job: Job, predecessors: Sequence[Job], actor: str, now: dt.datetime) -> None:
     job.revision_number += 1
     job.updated_at = now
     job.save(update_fields=["revision_number", "updated_at"])

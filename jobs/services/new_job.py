@@ -102,15 +102,20 @@ def checked_sources(sources: Sequence[SourceInput], runner: Runner, repository: 
     """
     if not 1 <= len(sources) <= MAX_SOURCES:
         raise _invalid("sources", f"must be from 1 to {MAX_SOURCES}.")
-    checked = [_checked_source(f"sources.{index}", source, runner) for index, source in enumerate(sources)]
-    paths = [source.path for source in checked]
-    for index, path in enumerate(paths):
-        if lies_in(path, os.fsencode(repository.location)):
-            message = f"{show_path(path)} is the repository {repository.name} itself, or a part of it."
-            raise SourceNotAllowedError(message, details={f"sources.{index}.path": message})
-        if path in paths[:index]:
-            raise _invalid(f"sources.{index}.path", "is named twice.")
+    checked: list[SourceInput] = []
+    for index, source in enumerate(sources):
+        checked.append(checked_source(f"sources.{index}", source, runner))
+        refuse_place(f"sources.{index}", checked[-1], checked[:-1], repository)
     return checked
+
+
+def refuse_place(field: str, source: SourceInput, earlier: Sequence[SourceInput], repository: Repository) -> None:
+    """Refuse a source that is the repository, or a part of it, and one that stands among the earlier ones."""
+    if lies_in(source.path, os.fsencode(repository.location)):
+        message = f"{show_path(source.path)} is the repository {repository.name} itself, or a part of it."
+        raise SourceNotAllowedError(message, details={f"{field}.path": message})
+    if any(source.path == one.path for one in earlier):
+        raise _invalid(f"{field}.path", "is named twice.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +152,8 @@ def _parsed_schedule(definition: Mapping[str, Any], now: dt.datetime) -> NewSche
     return NewSchedule(plan, MissedPolicy(missed), within)
 
 
-def _checked_source(field: str, source: SourceInput, runner: Runner) -> SourceInput:
+def checked_source(field: str, source: SourceInput, runner: Runner) -> SourceInput:
+    """Return one source with its normal path; `field` is what its errors name."""
     if source.type not in SourceType.values:
         raise _invalid(f"{field}.type", f"must be one of {', '.join(SourceType.values)}, not {source.type!r}.")
     try:

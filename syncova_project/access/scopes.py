@@ -10,6 +10,7 @@ class Scope(enum.StrEnum):
     JOBS_WRITE = "jobs.write"
     JOBS_RUN = "jobs.run"
     RUNS_READ = "runs.read"
+    RUNS_IGNORE_WINDOWS = "runs.ignore_windows"
     RESTORES_RUN = "restores.run"
     REPOSITORIES_READ = "repositories.read"
     REPOSITORIES_WRITE = "repositories.write"

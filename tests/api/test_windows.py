@@ -132,13 +132,16 @@ def test_a_flagged_schedule_says_why() -> None:
 
 
 def test_ignoring_windows_is_a_right_of_its_own() -> None:
-    """execution.md, section 2: who may change windows may ignore them."""
+    """7.8: who may change jobs, windows and all, and run them, may still not ignore a window."""
     job = make_job()
     order = {"ignore_windows": True}
-    ApiClient("jobs.run").post(f"jobs/{job.id}/run", order).refused(403, "PERMISSION_DENIED")
+    refused = ApiClient("jobs.run", "jobs.write").post(f"jobs/{job.id}/run", order).refused(403, "PERMISSION_DENIED")
+    assert refused["details"] == {"needs_any_of": ["runs.ignore_windows"]}
+    ApiClient("runs.ignore_windows").post(f"jobs/{job.id}/run", order).refused(403, "PERMISSION_DENIED")
     assert ApiClient("jobs.run").post(f"jobs/{job.id}/run", {"ignore_windows": False}).status == 202
     other = make_job()
-    assert ApiClient("jobs.run", "jobs.write").post(f"jobs/{other.id}/run", order).json["ignore_windows"] is True
+    client = ApiClient("jobs.run", "runs.ignore_windows")
+    assert client.post(f"jobs/{other.id}/run", order).json["ignore_windows"] is True
 
 
 @pytest.mark.parametrize(

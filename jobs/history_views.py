@@ -1,0 +1,84 @@
+"""The API of a job's past: its revisions, and what became of instants that were no run of their own (H1, H7).
+
+Parse, read, serialize. Decides nothing; sentences are made when they are read.
+"""
+
+import uuid
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any, Final
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from jobs.listing import job_listed
+from jobs.models import JobRevision, ScheduleDecision
+from jobs.sentences import decision_sentence
+from jobs.serializers import PageFilter
+from syncova_project.access.scopes import Scope
+from syncova_project.instants import instant
+from syncova_project.paging import Ordering, PageRequest, read_page
+from syncova_project.rest import ApiView
+
+NEWEST_REVISION: Final = Ordering("-number", "number", descending=True)
+NEWEST_DECISION: Final = Ordering("-id", descending=True)
+
+
+class JobRevisionsView(ApiView):
+    """GET lists what a job was, newest first: each revision, who made it, and what it changed (H1)."""
+
+    scopes = {"GET": (Scope.JOBS_READ,)}
+    queries = {"GET": PageFilter}
+
+    def get(self, request: Request, job_id: uuid.UUID) -> Response:
+        """Return one page of revisions; 404 when there is no such job."""
+        wanted, job = self.query(request), job_listed(job_id)
+        rows = JobRevision.objects.filter(job=job)
+        page = read_page(rows, PageRequest(NEWEST_REVISION, {"job": job_id}, wanted["cursor"], wanted["limit"]))
+        before = rows.filter(number__lt=page.rows[-1].number).order_by("-number").first() if page.rows else None
+        shown = [_revision_json(row, earlier) for row, earlier in pairwise([*page.rows, before]) if row is not None]
+        return Response({"revisions": shown, "next_cursor": page.next_cursor})
+
+
+class JobDecisionsView(ApiView):
+    """GET lists why planned instants of a job did not become runs of their own, newest first (H7)."""
+
+    scopes = {"GET": (Scope.JOBS_READ,)}
+    queries = {"GET": PageFilter}
+
+    def get(self, request: Request, job_id: uuid.UUID) -> Response:
+        """Return one page of decisions; 404 when there is no such job."""
+        wanted, job = self.query(request), job_listed(job_id)
+        rows = ScheduleDecision.objects.filter(schedule__job=job)
+        page = read_page(rows, PageRequest(NEWEST_DECISION, {"job": job_id}, wanted["cursor"], wanted["limit"]))
+        return Response({"decisions": [decision_json(row) for row in page.rows], "next_cursor": page.next_cursor})
+
+
+def decision_json(row: ScheduleDecision) -> dict[str, Any]:
+    """Return what became of a range of planned instants, both ends included."""
+    return {
+        "schedule_id": str(row.schedule_id),
+        "first_at": instant(row.first_at),
+        "last_at": instant(row.last_at),
+        "count": row.count,
+        "count_is_minimum": row.count_is_minimum,
+        "outcome": row.outcome,
+        "reason_code": row.reason_code,
+        "sentence": decision_sentence(row),
+        "run_id": str(row.run_id) if row.run_id else None,
+    }
+
+
+def _revision_json(row: JobRevision, earlier: JobRevision | None) -> dict[str, Any]:
+    return {
+        "number": row.number,
+        "created_at": instant(row.created_at),
+        "created_by": row.created_by,
+        "changed": _changed(row.snapshot, earlier.snapshot) if earlier is not None else [],
+        "job": row.snapshot,
+    }
+
+
+def _changed(after: Mapping[str, Any], before: Mapping[str, Any]) -> list[str]:
+    # Revisions from before there was a field have none: it begins with what it is for all of them.
+    return [name for name in after if name in before and after[name] != before[name]]

@@ -1,0 +1,123 @@
+"""All that keeps a job from being made, at once and by field; writes nothing.
+
+Owns the gathering. Each rule is the one that making a job raises, so that what passes here is made.
+"""
+
+import datetime as dt
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Final
+
+from django.db import transaction
+
+from jobs import calendar
+from jobs.errors import no_such_job
+from jobs.models import Job, Runner
+from jobs.objectives import refuse_broken_rpo
+from jobs.services.job_change import PLAIN
+from jobs.services.job_rows import name_taken, ready_repository, taken_by
+from jobs.services.new_job import (
+    MAX_SOURCES,
+    NewJob,
+    SourceInput,
+    check_hooks,
+    check_policy,
+    checked_name,
+    checked_source,
+    parsed_schedules,
+    refuse_place,
+)
+from jobs.services.runners import group_runner
+from repositories.models import Repository
+from syncova_project.errors import SyncovaError
+
+_NOBODY: Final = uuid.UUID(int=0)
+_BLANK: Final = NewJob(name="x", repository_id=_NOBODY, sources=())
+
+
+@dataclass(slots=True)
+class _Found:
+    """The sentences of each refused field."""
+
+    problems: dict[str, list[str]] = field(default_factory=dict)
+
+    def run(self, name: str, check: Callable[[], Any], renamed: tuple[str, str] = ("", "")) -> Any:
+        """Return what `check` returns; what it refuses is noted, under `name` where it names no field."""
+        try:
+            return check()
+        except SyncovaError as error:
+            fields = {one: told for one, told in error.details.items() if one.split(".")[0] == name}
+            for one, told in (fields or {name: error.message}).items():
+                self.problems.setdefault(one.replace(*renamed, 1), []).append(str(told))
+            return None
+
+
+def job_problems(fields: Mapping[str, Any], *, now: dt.datetime) -> dict[str, list[str]]:
+    """Return the sentences of each field that is refused, {} where a job can be made of `fields`.
+
+    `fields` are those of NewJob that were given and have the right form.
+    """
+    found = _Found()
+    with transaction.atomic():
+        if "name" in fields:
+            found.run("name", partial(_check_name, fields["name"]))
+        for name in PLAIN:
+            if name in fields:
+                found.run(name, partial(check_policy, replace(_BLANK, **{name: fields[name]})))
+        _each(found, "hooks", fields.get("hooks", ()), lambda one: check_hooks(replace(_BLANK, hooks=[one])))
+        _each(found, "depends_on", fields.get("depends_on", ()), _check_predecessor)
+        repository = None
+        if "repository_id" in fields:
+            repository = found.run("repository_id", partial(ready_repository, fields["repository_id"]))
+        _check_sources(found, fields.get("sources", ()), repository, now)
+        _check_schedules(found, fields, repository, now)
+        # A worker group that was named for the first time is no one's yet.
+        transaction.set_rollback(True)
+    return found.problems
+
+
+def _each(found: _Found, name: str, values: Sequence[Any], check: Callable[[Any], Any]) -> list[Any]:
+    """Check each entry of a list alone, as if it were the first; return what the good ones come to."""
+    results = [
+        found.run(name, partial(check, one), (f"{name}.0", f"{name}.{index}")) for index, one in enumerate(values)
+    ]
+    return [one for one in results if one is not None]
+
+
+def _check_name(name: str) -> None:
+    kept = checked_name(name)
+    known = taken_by(kept)
+    if known is not None:
+        raise name_taken(known, kept)
+
+
+def _check_predecessor(job_id: uuid.UUID) -> None:
+    if not Job.objects.filter(id=job_id, deleted_at__isnull=True).exists():
+        raise no_such_job(job_id)
+
+
+def _check_sources(
+    found: _Found, sources: Sequence[SourceInput], repository: Repository | None, now: dt.datetime
+) -> None:
+    """Check sources against the machines of the repository, or without one against what holds everywhere."""
+    runner = group_runner(repository.worker_group, now=now) if repository is not None else Runner()
+    earlier: list[SourceInput] = []
+    for index, source in enumerate(sources[:MAX_SOURCES]):
+        place = f"sources.{index}"
+        good = found.run("sources", partial(checked_source, place, source, runner))
+        if good is not None and repository is not None:
+            found.run("sources", partial(refuse_place, place, good, tuple(earlier), repository))
+            earlier.append(good)
+
+
+def _check_schedules(found: _Found, fields: Mapping[str, Any], repository: Repository | None, now: dt.datetime) -> None:
+    schedules = fields.get("schedules", ())
+    parsed = _each(found, "schedules", schedules, lambda one: parsed_schedules([one], now=now)[0])
+    objective = fields.get("rpo_seconds")
+    if objective is None or repository is None or len(parsed) < len(schedules) or "rpo_seconds" in found.problems:
+        return
+    job = Job(id=_NOBODY, repository=repository, rpo_seconds=objective)
+    plans: list[calendar.Plan] = [one.plan for one in parsed]
+    found.run("rpo_seconds", partial(refuse_broken_rpo, job, plans, now=now))

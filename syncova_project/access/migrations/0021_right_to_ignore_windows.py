@@ -1,0 +1,28 @@
+"""The right to start a run whatever windows say: who may change jobs or ask for runs does not have it by that."""
+
+from django.db import migrations, models
+
+SCOPES = (
+    "jobs.read",
+    "jobs.write",
+    "jobs.run",
+    "runs.read",
+    "runs.ignore_windows",
+    "restores.run",
+    "repositories.read",
+    "repositories.write",
+)
+
+
+class Migration(migrations.Migration):
+    """The closed list of rights grows by one; tokens keep theirs."""
+
+    dependencies = [("access", "0020_right_to_restore")]
+
+    operations = [
+        migrations.RemoveConstraint("apitoken", "api_tokens_scopes_are_known"),
+        migrations.AddConstraint(
+            "apitoken",
+            models.CheckConstraint(name="api_tokens_scopes_are_known", condition=models.Q(scopes__contained_by=SCOPES)),
+        ),
+    ]

@@ -1,0 +1,186 @@
+"""Changes of jobs over HTTP: PATCH with If-Match, revisions, decisions, deletion in one state (E6, H1, H7, D3)."""
+
+import datetime as dt
+from typing import Any
+
+import pytest
+
+from jobs.database_time import database_now
+from jobs.models import Job, Run, Schedule
+from jobs.services import job_pause, job_resume
+from syncova_project.access.models import AuditEntry
+from tests.api.builders import BERLIN, NOBODY, job_body, make_job, make_run
+from tests.api.client import Answer, ApiClient
+from tests.repositories.builders import make_repository
+
+pytestmark = pytest.mark.django_db
+THREE = BERLIN | {"time": "03:00"}
+
+
+def patch(job: Job, body: Any, tag: str | None = '"1"', client: ApiClient | None = None) -> Answer:
+    headers = {} if tag is None else {"If-Match": tag}
+    return (client or ApiClient()).request("PATCH", f"jobs/{job.id}", body, **headers)
+
+
+def test_a_job_is_changed_in_the_state_that_was_read() -> None:
+    """E6: the tag comes with every answer, and is another one after a change."""
+    client = ApiClient()
+    made = client.post("jobs", job_body(make_repository()))
+    job = Job.objects.get()
+    assert made.headers["ETag"] == client.get(f"jobs/{job.id}").headers["ETag"] == '"1"'
+    answer = patch(job, {"name": "Nights", "schedule": THREE, "rpo_seconds": 90000}, client=client)
+    assert (answer.status, answer.headers["ETag"], answer.json["revision"]) == (200, '"2"', 2)
+    assert (answer.json["name"], answer.json["rpo_seconds"]) == ("Nights", 90000)
+    assert answer.json["schedule_description"] == "daily at 03:00 (Europe/Berlin)"
+    assert dt.datetime.fromisoformat(answer.json["next_run_at"]) > database_now()
+    assert client.get(f"jobs/{job.id}").json == answer.json
+
+
+def test_every_field_of_a_new_job_can_be_changed() -> None:
+    """E6: the body of a creation is a change as well."""
+    job, vault = make_job(), make_repository(name="other")
+    body = job_body(vault, name="all of it", priority="low", bandwidth_limit_bps=7, strict=True, max_attempts=1)
+    body |= {"rpo_seconds": 100000, "start_deadline_seconds": 60, "max_runtime_seconds": 61, "schedule": THREE}
+    body |= {"depends_on": [str(make_job().id)], "hooks": [{"moment": "after_job", "name": "tell"}]}
+    shown = patch(job, body).json
+    same = set(body) - {"repository_id", "sources", "schedule", "depends_on"}
+    assert {name: shown[name] for name in same} == {name: body[name] for name in same}
+    assert shown["repository"] == {"id": str(vault.id), "name": "other"}
+    assert shown["sources"][0].items() >= {"path": "/srv/data", "exclude_patterns": ["*.tmp"]}.items()
+    assert [one["id"] for one in shown["depends_on"]] == body["depends_on"]
+    assert shown["schedules"][0].items() >= THREE.items()
+
+
+@pytest.mark.parametrize(
+    ("tag", "status", "code"),
+    [
+        (None, 428, "PRECONDITION_REQUIRED"),
+        ('"2"', 412, "PRECONDITION_FAILED"),
+        ('W/"1"', 412, "PRECONDITION_FAILED"),
+        ("", 400, "VALIDATION_FAILED"),
+        ('"1', 400, "VALIDATION_FAILED"),
+        ("one", 400, "VALIDATION_FAILED"),
+    ],
+)
+def test_a_change_names_the_state_it_was_made_for(tag: str | None, status: int, code: str) -> None:
+    """execution.md, section 6."""
+    job = make_job()
+    error = patch(job, {"name": "x"}, tag).refused(status, code)
+    assert (error["details"].get("etag") == '"1"') == (status == 412)
+    assert Job.objects.get().revision_number == 1
+
+
+@pytest.mark.parametrize("tag", ["*", "1", '"7", "1"'])
+def test_any_of_several_tags_and_any_state_at_all(tag: str) -> None:
+    assert patch(make_job(), {"strict": True}, tag).json["revision"] == 2
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"nmae": "x"}, "nmae"),
+        ({"name": None}, "name"),
+        ({"name": ""}, "name"),
+        ({"strict": None}, "strict"),
+        ({"priority": "urgent"}, "priority"),
+        ({"bandwidth_limit_bps": 0}, "bandwidth_limit_bps"),
+        ({"sources": []}, "sources"),
+        ({"sources": [{"id": "/a"}]}, "sources.0.type"),
+        ({"sources": [{"type": "filesystem", "id": "/a", "x": 1}]}, "sources.0.x"),
+        ({"schedule": THREE, "schedules": []}, "schedule"),
+        ({"schedules": [THREE | {"time": "3"}]}, "schedules.0.time"),
+        ({"schedules": [THREE | {"id": NOBODY}]}, "schedules.0.id"),
+        ({"repository_id": NOBODY}, "repository_id"),
+        ({"hooks": [{"moment": "before_job"}]}, "hooks.0.name"),
+        ({"rpo_seconds": 60}, "rpo_seconds"),
+        ({"id": NOBODY}, "id"),
+        ([], "body"),
+    ],
+)
+def test_what_no_job_can_be_is_refused_by_its_field(body: Any, field: str) -> None:
+    """7.14: one shape, no partial save."""
+    job = make_job()
+    error = patch(job, body).refused(400, "VALIDATION_FAILED")
+    assert field in error["details"], error
+    assert Job.objects.get().revision_number == 1
+
+
+def test_conflicts_have_their_own_codes() -> None:
+    job, other = make_job(), make_job(name="taken")
+    patch(job, {"name": "TAKEN"}).refused(409, "JOB_NAME_TAKEN")
+    patch(job, {"depends_on": [str(job.id)]}).refused(409, "DEPENDENCY_CYCLE")
+    patch(job, {"sources": [{"type": "proxmox_vm", "id": "qemu/1"}]}).refused(400, "SOURCE_TYPE_NOT_AVAILABLE")
+    assert patch(other, {"schedules": [BERLIN, THREE]}).status == 200
+    error = patch(other, {"schedule": THREE}, '"2"').refused(409, "SCHEDULE_AMBIGUOUS")
+    assert len(error["details"]["schedules"]) == 2
+
+
+def test_a_deleted_job_is_not_changed() -> None:
+    """D3."""
+    job = make_job()
+    ApiClient().delete(f"jobs/{job.id}")
+    patch(job, {"name": "x"}).refused(404, "JOB_NOT_FOUND")
+
+
+def test_a_deletion_may_name_its_state_too() -> None:
+    job, client = make_job(), ApiClient()
+    client.request("DELETE", f"jobs/{job.id}", **{"If-Match": '"2"'}).refused(412, "PRECONDITION_FAILED")
+    assert client.request("DELETE", f"jobs/{job.id}", **{"If-Match": '"1"'}).status == 204
+
+
+def test_revisions_tell_who_changed_what() -> None:
+    """H1: page by page, newest first."""
+    job, client = make_job(), ApiClient()
+    patch(job, {"strict": True}, client=client)
+    patch(job, {"name": "x", "schedule": THREE}, '"2"', client)
+    first = client.get(f"jobs/{job.id}/revisions?limit=2").json
+    assert [(one["number"], one["changed"]) for one in first["revisions"]] == [
+        (3, ["name", "schedules"]),
+        (2, ["strict"]),
+    ]
+    assert first["revisions"][0]["job"]["name"] == "x"
+    rest = client.get(f"jobs/{job.id}/revisions?limit=2&cursor={first['next_cursor']}").json
+    assert [(one["number"], one["changed"], one["created_by"]) for one in rest["revisions"]] == [(1, [], "alice")]
+    assert rest["next_cursor"] is None
+    client.get(f"jobs/{NOBODY}/revisions").refused(404, "JOB_NOT_FOUND")
+
+
+def test_decisions_tell_what_became_of_instants_without_runs() -> None:
+    """H7: each with its sentence."""
+    job, client = make_job(), ApiClient()
+    moment = database_now().replace(microsecond=0)
+    for _ in range(3):
+        Schedule.objects.update(next_at=moment)
+        job_pause(job_id=job.id, actor="alice", now=moment)
+        job_resume(job_id=job.id, actor="alice", now=moment)
+    page = client.get(f"jobs/{job.id}/decisions?limit=2").json
+    assert len(page["decisions"]) == 2
+    shown = page["decisions"][0]
+    assert shown["first_at"] == shown["last_at"] == moment.isoformat().replace("+00:00", "Z")
+    assert shown["sentence"] == "1 planned run not run: the job was paused."
+    assert (shown["outcome"], shown["reason_code"], shown["count"], shown["run_id"]) == (
+        "paused",
+        "job_paused",
+        1,
+        None,
+    )
+    rest = client.get(f"jobs/{job.id}/decisions?limit=2&cursor={page['next_cursor']}").json
+    assert (len(rest["decisions"]), rest["next_cursor"]) == (1, None)
+
+
+def test_a_change_is_in_the_trail_with_who_and_from_where() -> None:
+    """E3, 7.10."""
+    job = make_job()
+    patch(job, {"name": "x"}, client=ApiClient("jobs.write"))
+    entry = AuditEntry.objects.get(action="job.change")
+    assert entry.actor.startswith("token:tester (")
+    assert (entry.subject_id, entry.address) == (str(job.id), "127.0.0.1")
+    assert (entry.details["before"], entry.details["after"]) == ({"name": job.name}, {"name": "x"})
+    assert entry.request_id
+
+
+def test_a_waiting_run_does_not_keep_a_job_from_its_change() -> None:
+    job = make_job()
+    make_run(job)
+    answer = patch(job, {"priority": "critical"})
+    assert (answer.status, Run.objects.get().priority) == (200, "critical")

@@ -1,0 +1,98 @@
+"""A body of a job judged before it is saved: all errors at once, and exactly those that saving would meet (7.1)."""
+
+from typing import Any
+
+import pytest
+
+from jobs.models import Job, Runner, Source
+from repositories.services import repository_freeze
+from syncova_project.access.models import AuditEntry
+from tests.api.builders import BERLIN, NOBODY, job_body, make_job
+from tests.api.client import ApiClient
+from tests.repositories.builders import NOW, make_repository
+
+pytestmark = pytest.mark.django_db
+
+
+def judged(body: Any) -> dict[str, Any]:
+    answer = ApiClient().post("jobs/validate", body)
+    assert answer.status == 200, answer.json
+    assert answer.json["valid"] == (not answer.json["errors"])
+    errors: dict[str, Any] = answer.json["errors"]
+    return errors
+
+
+def test_what_can_be_saved_is_valid_and_nothing_is_saved() -> None:
+    repository = make_repository(worker_group="archive")
+    assert judged(job_body(repository, rpo_seconds=90000)) == {}
+    assert [model.objects.count() for model in (Job, Source, Runner)] == [0, 0, 0]
+    assert not AuditEntry.objects.exclude(subject_type="token").exists()
+    assert ApiClient().post("jobs", job_body(repository, rpo_seconds=90000)).status == 201
+
+
+def test_all_errors_come_at_once_each_with_its_field() -> None:
+    make_job(name="taken")
+    body = {
+        "nmae": 1,
+        "name": "TAKEN",
+        "repository_id": str(make_repository(location="/srv/vault").id),
+        "sources": [
+            {"type": "filesystem", "id": "relative"},
+            {"type": "filesystem", "id": "/srv/vault/packs"},
+            {"type": "filesystem", "id": "/a"},
+            {"type": "filesystem", "id": "/a", "exclude_patterns": ["ok", "a[b"]},
+        ],
+        "schedules": [BERLIN, {"type": "daily", "time": "25:00"}, {"type": "cron", "expression": "0 0 30 2 *"}],
+        "hooks": [{"moment": "before_job", "name": "fine"}, {"moment": "before_job", "name": "not fine"}],
+        "depends_on": [NOBODY],
+        "priority": "urgent",
+        "max_attempts": 0,
+    }
+    errors = judged(body)
+    assert set(errors) == {
+        "nmae",
+        "name",
+        "sources.0.path",
+        "sources.1.path",
+        "sources.3.exclude_patterns.1",
+        "schedules.1.time",
+        "schedules.2.expression",
+        "hooks.1.name",
+        "depends_on",
+        "priority",
+        "max_attempts",
+    }
+    assert all(isinstance(one, str) for sentences in errors.values() for one in sentences)
+    assert "taken" in errors["name"][0]
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"sources": [{"type": "filesystem", "id": "/a"}] * 2}, "sources.1.path"),
+        ({"sources": [{"type": "proxmox_vm", "id": "qemu/1"}]}, "sources"),
+        ({"sources": []}, "sources"),
+        ({"repository_id": NOBODY}, "repository_id"),
+        ({"rpo_seconds": 3600}, "rpo_seconds"),
+        ({"schedule": 7}, "schedule"),
+        ({"schedule": BERLIN, "schedules": [BERLIN]}, "schedule"),
+        ({"name": None}, "name"),
+        ({"bandwidth_limit_bps": 2**60}, "bandwidth_limit_bps"),
+    ],
+)
+def test_a_single_error_is_the_one_that_saving_meets(change: dict[str, Any], field: str) -> None:
+    body = job_body(make_repository()) | change
+    assert list(judged(body)) == [field]
+    assert ApiClient().post("jobs", body).status == 400
+
+
+def test_what_is_missing_is_named() -> None:
+    assert set(judged({})) == {"name", "repository_id", "sources"}
+    ApiClient().post("jobs/validate", [1]).refused(400, "VALIDATION_FAILED")
+
+
+def test_a_repository_that_takes_no_backups_says_why() -> None:
+    """E7."""
+    repository = make_repository()
+    repository_freeze(repository_id=repository.id, reason="lost data", now=NOW)
+    assert "lost data" in judged(job_body(repository))["repository_id"][0]
