@@ -17,6 +17,7 @@ from repositories.engine.restore import Deletion, Overwrite, RestorePlan, Restor
 from repositories.engine.storage.base import Storage
 from repositories.engine.storage.local import LocalStorage
 from repositories.engine.storage.memory import MemoryStorage
+from tests.engine.chance import drawn_by_tests
 
 PASSWORD = b"correct horse"
 _RESERVE = bytes(4 * MIB)
@@ -38,7 +39,7 @@ class LaterClock:
 
 def make_repository(storage: Storage | None = None, clock: Clock = SYSTEM_CLOCK) -> Repository:
     """Return a new repository, in memory unless `storage` is given."""
-    options = CreateOptions(password=PASSWORD, kdf=CHEAP, reserve_bytes=0, clock=clock)
+    options = CreateOptions(password=PASSWORD, kdf=CHEAP, reserve_bytes=0, clock=clock, randomness=drawn_by_tests)
     made = create_repository(storage or MemoryStorage(), options).repository
     # 4 MiB of randomness take longer than all the rest.
     made.storage.put(RESERVE_NAME, _RESERVE)

@@ -68,7 +68,10 @@ def test_whole_blocks_are_moved_as_they_are(repository: Repository, storage: Mem
                 found.setdefault(pack.pack_id, set()).add(whole.frame)
         return found
 
-    large = {f"large {number}": b"words that compress well %d. " % number * 50_000 for number in range(3)}
+    def text(number: int) -> bytes:  # repeats enough to be small, and not so much that its chunks are the same ones
+        return b"".join(b"words that compress well %d, %d. " % (number, line // 100) for line in range(50_000))
+
+    large = {f"large {number}": text(number) for number in range(4)}
     first = back_up(repository, tmp_path / "tree", files(*range(4)) | large)
     content = large | files(1)
     second = back_up(repository, tmp_path / "tree", content)

@@ -150,10 +150,10 @@ def test_what_changed_after_the_plan_stays(repository: Repository, out: Path) ->
 def test_a_damaged_page_of_the_manifest_forbids_it(tmp_path: Path) -> None:
     """What cannot be read must not be deleted."""
     tree, out = tmp_path / "tree", tmp_path / "out"
-    for number in range(16):
+    for number in range(16):  # names of half a megabyte: more than two pages, wherever their key cuts them
         (tree / f"{number:02}").mkdir(parents=True)
-        for name in range(60):
-            (tree / f"{number:02}" / ("n" * 100 + str(name))).write_bytes(b"")
+        for name in range(200):
+            (tree / f"{number:02}" / ("n" * 150 + str(name))).write_bytes(b"")
     repository = make_repository()
     back_up_tree(repository, tree)
     restore_latest(repository, out)
