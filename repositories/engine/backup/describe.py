@@ -16,7 +16,6 @@ from repositories.engine.backup.content import FileReader
 from repositories.engine.backup.hard_links import HardLinks
 from repositories.engine.backup.mount_watch import MOUNT_FLAGS, MountWatch
 from repositories.engine.backup.options import Hooks
-from repositories.engine.backup.parent import Found
 from repositories.engine.backup.problem_log import ProblemLog
 from repositories.engine.backup.pulse import Pulse
 from repositories.engine.backup.rereading import Rereading
@@ -24,6 +23,7 @@ from repositories.engine.backup.session import BackupSession
 from repositories.engine.backup.standing import Held
 from repositories.engine.display import show_bytes
 from repositories.engine.manifest.entries import FLAG_LACKING, Entry, EntryType, Xattr, encode, entry_type
+from repositories.engine.manifest.known_pages import Found
 from repositories.engine.manifest.problems import (
     REGULAR_FILE,
     SYMBOLIC_LINK,
@@ -35,7 +35,6 @@ from repositories.engine.metadata.extended import object_in, read_xattrs
 from repositories.engine.source.files import unchanged_since
 from repositories.engine.source.walker import Directory
 
-Raw = bytes | msgspec.Raw
 LinkGroup = tuple[int, int]
 
 CHANGED_BEHIND = "its content changed behind equal times: rot, or times that were set back; stored as it is now"
@@ -87,8 +86,23 @@ class Describer:
         self._links = HardLinks()
         self.figures = Figures()
 
-    def describe(self, directory: Directory, name: bytes, status: os.stat_result, found: Found | None) -> Raw | None:
-        """Return the encoded entry of an object, or None when it is not to be in the backup."""
+    def describe(
+        self, directory: Directory, name: bytes, status: os.stat_result, found: Found | None
+    ) -> bytes | Found | None:
+        """Return the encoded entry of an object, `found` to take that one, None when it is not to be in the backup."""
+        if found is not None and self._rereading is None and self._comparison.is_same_file(found[0], status):
+            # Asked first and in a word: this is the way of nearly all objects.
+            figures = self.figures
+            figures.files += 1
+            figures.unchanged_files += 1
+            figures.logical_bytes += status.st_size
+            self._pulse.files += 1
+            return found
+        return self._describe(directory, name, status, found)
+
+    def _describe(
+        self, directory: Directory, name: bytes, status: os.stat_result, found: Found | None
+    ) -> bytes | Found | None:
         kind = entry_type(status.st_mode)
         if kind is None:
             known = ProblemKind.SOCKET if stat.S_ISSOCK(status.st_mode) else ProblemKind.UNKNOWN_TYPE
@@ -98,11 +112,10 @@ class Describer:
         place = 0 if kind is not EntryType.DIRECTORY else self._mounts.look(directory, name, status, found)
         if found is not None and (kind is not EntryType.DIRECTORY or found[0].flags & MOUNT_FLAGS == place):
             entry = self._comparison.exact(found, kind, status, group)
-            # Asked first in a word: this is the way of nearly all objects.
             if entry is not None and (self._rereading is None or not self._to_reread(directory, name, status, group)):
                 self._count(kind, entry.size, status, group, unchanged=True)
                 self._keep_known(entry, status, group)
-                return found[1]
+                return found
         try:
             if kind is EntryType.FILE:
                 return self._file(directory, name, status, (found, group))

@@ -12,7 +12,7 @@ from repositories.engine.backup.compare import Comparison
 from repositories.engine.backup.hard_links import HardLinks
 from repositories.engine.backup.mount_watch import MountWatch
 from repositories.engine.backup.options import BackupOptions, Hooks, SourceSpec
-from repositories.engine.backup.parent import EntryCursor, Found, Lineage, choose_lineage
+from repositories.engine.backup.parent import EntryCursor, Lineage, choose_lineage
 from repositories.engine.backup.problem_log import ProblemLog
 from repositories.engine.backup.pulse import Pulse
 from repositories.engine.backup.rereading import Rereading
@@ -22,6 +22,7 @@ from repositories.engine.backup.walk_rules import walk_rules
 from repositories.engine.ids import ChunkKind
 from repositories.engine.manifest.backups import Backup
 from repositories.engine.manifest.entries import EntryType, entry_type
+from repositories.engine.manifest.known_pages import Found
 from repositories.engine.manifest.problems import (
     REGULAR_FILE,
     Problem,

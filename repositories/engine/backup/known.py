@@ -7,10 +7,11 @@ no page that is there already is then relied on.
 from collections.abc import Callable
 
 from repositories.engine.backup.committing import BackupTask
-from repositories.engine.backup.parent import EntryCursor, Found, Lineage
+from repositories.engine.backup.parent import EntryCursor, Lineage
 from repositories.engine.backup.problem_log import ProblemLog
 from repositories.engine.backup.unfinished import Unfinished, choose_unfinished, void_of
 from repositories.engine.display import show_count, show_time
+from repositories.engine.manifest.known_pages import Found
 from repositories.engine.manifest.pages_ahead import AnyPages, pages_ahead
 from repositories.engine.manifest.problems import ProblemKind
 

@@ -9,9 +9,9 @@ import contextlib
 import os
 from collections.abc import Callable
 
-from repositories.engine.backup.parent import Found
 from repositories.engine.backup.problem_log import ProblemLog
 from repositories.engine.manifest.entries import FLAG_MOUNT_POINT, FLAG_UNMOUNTED
+from repositories.engine.manifest.known_pages import Found
 from repositories.engine.manifest.problems import ProblemKind
 from repositories.engine.source.descent import DIRECTORY_FLAGS
 from repositories.engine.source.filesystems import PSEUDO_TYPES

@@ -7,22 +7,18 @@ given up: what they knew is then read again, nothing is lost.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-import msgspec
-
 from repositories.engine.errors import BackupExistsError, BackupNotFoundError, IntegrityError, ObjectMissingError
 from repositories.engine.ids import short_id
 from repositories.engine.manifest.backups import Backup, find_backup, list_backups
 from repositories.engine.manifest.backups import BackupStore as Store
 from repositories.engine.manifest.chunks import ChunkSource
-from repositories.engine.manifest.entries import Entry, StreamRef
-from repositories.engine.manifest.entry_reader import Listing, read_listings
+from repositories.engine.manifest.entries import StreamRef
+from repositories.engine.manifest.known_pages import Found, KnownListing, read_known
 from repositories.engine.manifest.order import directory_key
 from repositories.engine.manifest.pages_ahead import Ahead
 
 _HIGHEST_SEQUENCE = 2**62
 """A forged number must not make the next one impossible to store."""
-
-Found = tuple[Entry, msgspec.Raw]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +88,11 @@ class EntryCursor:
         ahead: Ahead | None = None,
     ) -> None:
         self._gave_up = gave_up
-        self._listings: Iterator[Listing] | None = None
+        self._listings: Iterator[KnownListing] | None = None
         if pages is not None:
-            self._listings = read_listings(source, pages, ahead=ahead)
-        self._current: Listing | None = None
+            self._listings = read_known(source, pages, ahead)
+        self._current: KnownListing | None = None
         self._position = 0
-        self._key = b""
         self._wanted = b""
         self._started = False
 
@@ -109,21 +104,21 @@ class EntryCursor:
         if not self._started:
             self._started = True
             self._advance()
-        while self._current is not None and self._key < self._wanted:
+        while self._current is not None and self._current.key < self._wanted:
             self._advance()
 
     def find(self, name: bytes) -> Found | None:
-        """Return the parent's entry of this name in the entered directory."""
-        while self._current is not None and self._key == self._wanted:
-            entries = self._current.entries
-            position = self._position
-            end = len(entries)
-            while position < end and entries[position][0].name < name:
+        """Return the parent's entry of this name in the entered directory, and where it stands."""
+        while (current := self._current) is not None and current.key == self._wanted:
+            names, position = current.names, self._position
+            end = len(names)
+            while position < end and names[position] < name:
                 position += 1
             self._position = position
             if position < end:
-                found = entries[position]
-                return found if found[0].name == name else None
+                if names[position] != name:
+                    return None
+                return current.entries[position], current.page, current.begin + position
             self._advance()
         return None
 
@@ -137,5 +132,3 @@ class EntryCursor:
         except (IntegrityError, ObjectMissingError) as error:
             self._listings = None
             self._gave_up(error.message)
-        if self._current is not None:
-            self._key = directory_key(self._current.directory)

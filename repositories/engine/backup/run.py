@@ -76,7 +76,7 @@ def _describe_all(
     workshop = Workshop(session, reader, comparison, problems, pulse, hooks, mounts, known.goes_on, rereading)
     describer = Describer(workshop)
     top = describer.top(walker.descriptor, walker.status) if walker.is_directory else None
-    writer = EntryWriter(session)
+    writer = EntryWriter(session, session.has)
 
     def root_so_far() -> bytes | None:
         pages = writer.snapshot(None if reader.in_hand is None else reader.in_hand.entry())
@@ -101,14 +101,16 @@ def _write_entries(
     walker: Walker, describer: Describer, known: KnownEntries, sinks: tuple[EntryWriter, Pulse, BackupSession]
 ) -> None:
     writer, pulse, session = sinks
-    describe, find, add = describer.describe, known.find, writer.add
+    describe, find, add, take = describer.describe, known.find, writer.add, writer.take
     for directory in walker.directories():
         pulse.current = directory.path
         writer.open_directory(directory.path)
         known.enter(directory.path)
         for name, status in directory.items():
             pulse.entry()
-            raw = describe(directory, name, status, find(name))
-            if raw is not None:
-                add(name, raw)
+            made = describe(directory, name, status, find(name))
+            if isinstance(made, bytes):
+                add(name, made)
+            elif made is not None:
+                take(name, made)
         pulse.bytes_stored = session.stored_bytes

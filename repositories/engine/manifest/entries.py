@@ -126,6 +126,7 @@ class Extended(msgspec.Struct, array_like=True, frozen=True, gc=False):
 
 
 encode: Final = msgspec.msgpack.Encoder().encode
+_NO_NAMES: Final = frozenset({b"", b".", b".."})
 
 
 class _Named(msgspec.Struct, array_like=True, frozen=True, gc=False):
@@ -174,6 +175,15 @@ def check_name(name: bytes) -> None:
     """Refuse what cannot be one component of a path (engine.md, 1.8)."""
     if not name or len(name) > NAME_LIMIT or b"/" in name or b"\0" in name or name in (b".", b".."):
         raise IntegrityError(f"a manifest names an entry {name[:80]!r}, which cannot be a file name")
+
+
+def check_names(names: list[bytes]) -> None:
+    """Refuse what `check_name` refuses of any of these; much cheaper than asking for each."""
+    joined = b"".join(names)
+    is_wrong = b"/" in joined or b"\0" in joined or not _NO_NAMES.isdisjoint(names)
+    if is_wrong or (len(joined) > NAME_LIMIT and max(map(len, names)) > NAME_LIMIT):
+        for name in names:
+            check_name(name)
 
 
 def entry_type(mode: int) -> EntryType | None:

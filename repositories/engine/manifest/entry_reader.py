@@ -61,8 +61,7 @@ def _listings(
     begun = False
     for data, page in read_leaves(source, top, start, lost, ahead, end):
         seen = 0
-        for directory, raws in decode_leaf(data):
-            entries = [(decode_entry(raw), raw) for raw in raws]
+        for directory, entries in decoded_listings(data):
             if not seen:
                 check_first(page, directory, entries[0][0])
             last = check_order(last, directory, entries, begun=begun)
@@ -70,6 +69,12 @@ def _listings(
             seen += len(entries)
             yield Listing(directory, entries)
         check_count(page, seen)
+
+
+def decoded_listings(data: bytes) -> Iterator[tuple[bytes, list[tuple[Entry, msgspec.Raw]]]]:
+    """Yield (directory, entries) of a leaf, each entry checked by itself. Raises IntegrityError."""
+    for directory, raws in decode_leaf(data):
+        yield directory, [(decode_entry(raw), raw) for raw in raws]
 
 
 def read_directory(

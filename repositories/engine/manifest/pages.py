@@ -10,7 +10,7 @@ import msgspec
 
 from repositories.engine.errors import IntegrityError
 from repositories.engine.format.records import UNDECODABLE, Hash
-from repositories.engine.manifest.entries import PATH_LIMIT, Count, Length, encode
+from repositories.engine.manifest.entries import PATH_LIMIT, Count, Entry, Length, encode
 
 PAGE_MIN: Final = 32 * 1024
 PAGE_TARGET_MAX: Final = 256 * 1024
@@ -52,8 +52,14 @@ class _NamedGroup(msgspec.Struct, array_like=True, frozen=True):
     entries: list[_Named]
 
 
+class _EntryGroup(msgspec.Struct, array_like=True, frozen=True):
+    shared: int
+    suffix: bytes
+    entries: list[Entry]
+
+
 _Item = TypeVar("_Item")
-_AnyGroup = TypeVar("_AnyGroup", Group, _NamedGroup)
+_AnyGroup = TypeVar("_AnyGroup", Group, _NamedGroup, _EntryGroup)
 
 
 class _Page(msgspec.Struct, array_like=True, frozen=True):
@@ -64,6 +70,7 @@ class _Page(msgspec.Struct, array_like=True, frozen=True):
 _page_decoder: Final = msgspec.msgpack.Decoder(_Page)
 _groups_decoder: Final = msgspec.msgpack.Decoder(list[Group])
 _names_decoder: Final = msgspec.msgpack.Decoder(list[_NamedGroup])
+_entries_decoder: Final = msgspec.msgpack.Decoder(list[_EntryGroup])
 _refs_decoder: Final = msgspec.msgpack.Decoder(list[PageRef])
 _records_decoder: Final = msgspec.msgpack.Decoder(list[msgspec.Raw])
 
@@ -115,6 +122,15 @@ def _body(data: bytes, level: int) -> msgspec.Raw:
 def decode_leaf(data: bytes) -> Iterator[tuple[bytes, list[msgspec.Raw]]]:
     """Yield (directory, raw entries) of a leaf; raises IntegrityError."""
     for directory, group in _directories(_decode(_groups_decoder, data, 0)):
+        yield directory, group.entries
+
+
+def decode_entries(data: bytes) -> Iterator[tuple[bytes, list[Entry]]]:
+    """Yield (directory, entries) of a leaf, decoded all at once: their names and values are not looked at else.
+
+    Raises IntegrityError.
+    """
+    for directory, group in _directories(_decode(_entries_decoder, data, 0)):
         yield directory, group.entries
 
 

@@ -32,6 +32,10 @@ class TreeWriter:
         directory, name = first if first is not None else (None, None)
         self._add(0, PageRef(self._put(data), count, length, directory, name))
 
+    def add_known_leaf(self, page_id: bytes, count: int, first: tuple[bytes, bytes]) -> None:
+        """Add a leaf that is stored already."""
+        self._add(0, PageRef(page_id, count, 0, *first))
+
     def copy(self) -> "TreeWriter":
         """Return a writer of the same state, to be finished while this one goes on."""
         twin = TreeWriter(self._sink, self._kind)

@@ -36,6 +36,8 @@ _NOTHING: frozenset[bytes] = frozenset()
 _ENCODING = sys.getfilesystemencoding()
 _ENCODE_ERRORS = sys.getfilesystemencodeerrors()
 _PIECE = 4096
+_FORMAT = stat.S_IFMT(0o177777)
+_DIRECTORY = stat.S_IFDIR
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,8 @@ class Directory:
     def items(self) -> Iterator[tuple[bytes, os.stat_result]]:
         """Yield (name, lstat) of what belongs into the backup, sorted; must be run to its end before walking on."""
         admit = self._walker.admit
-        descriptor = self.descriptor
+        descriptor, device = self.descriptor, self.device
+        plain = not self._walker.rules.excludes
         previous = b""
         for name in self._names:
             if name == previous:
@@ -84,7 +87,9 @@ class Directory:
             except OSError as error:
                 self._walker.failed(error, self.join(name))
                 continue
-            if admit(self, name, status):
+            # Nothing decides about an ordinary object, then: it is asked for in a word, and has no directory's mode.
+            is_ordinary = plain and status.st_mode & _FORMAT != _DIRECTORY and status.st_dev == device
+            if (is_ordinary and len(name) <= NAME_LIMIT) or admit(self, name, status):
                 yield name, status
 
     def is_to_be_entered(self, name: bytes) -> bool:

@@ -30,6 +30,7 @@ from repositories.engine.limits import MAX_BLOCK_DECODED, MAX_PACK
 from repositories.engine.manifest.entries import Entry, StreamRef, decode_entry, unpack_time
 from repositories.engine.manifest.entries import encode as encode_entry
 from repositories.engine.manifest.entry_reader import read_listings
+from repositories.engine.manifest.known_pages import read_known
 from repositories.engine.manifest.pages import decode_list
 from repositories.engine.manifest.problems import read_problems
 from repositories.engine.manifest.root import decode_root
@@ -180,6 +181,8 @@ def _read_page(data: bytes, level: int) -> None:
     page, _ = chunks.put(ChunkKind.PAGE, data)
     with contextlib.suppress(EngineError):
         list(read_listings(chunks, StreamRef(page, level, 1, 0), lost=lambda path, count: None))
+    with contextlib.suppress(EngineError):
+        list(read_known(chunks, StreamRef(page, level, 3 if level else 5, 0)))
     list(read_listings(chunks, StreamRef(page, level, 3 if level else 5, 0)))
 
 
