@@ -153,20 +153,24 @@ def _open_breakers() -> dict[uuid.UUID, dt.datetime]:
 def _pending_chains() -> dict[uuid.UUID, set[uuid.UUID]]:
     """Built apart from the rest: a fault here leaves the serial gate open, a database error fails the pass (G2)."""
     try:
-        pending: dict[uuid.UUID, set[uuid.UUID]] = {}
-        waiting = Run.objects.filter(
-            state=RunState.QUEUED,
-            admitted_at__isnull=True,
-            trigger__in=(Trigger.RETRY, Trigger.REQUEUE),
-            repository__serial_gate=True,
-        )
-        for repository_id, root in waiting.values_list("repository_id", "root_run_id"):
-            if root is not None:
-                pending.setdefault(repository_id, set()).add(root)
+        return _started_chains()
     except DatabaseError:
         raise
     except Exception:
         # The gate's policy, not an edge: backups that go on side by side harm less than none at all.
         logger.exception("The serial gate could not be built and is left open")
         return {}
+
+
+def _started_chains() -> dict[uuid.UUID, set[uuid.UUID]]:
+    pending: dict[uuid.UUID, set[uuid.UUID]] = {}
+    waiting = Run.objects.filter(
+        state=RunState.QUEUED,
+        admitted_at__isnull=True,
+        trigger__in=(Trigger.RETRY, Trigger.REQUEUE),
+        repository__serial_gate=True,
+    )
+    for repository_id, root in waiting.values_list("repository_id", "root_run_id"):
+        if root is not None:
+            pending.setdefault(repository_id, set()).add(root)
     return pending

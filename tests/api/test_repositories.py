@@ -7,14 +7,14 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from repositories.freezing import repository_freeze
+from repositories.freezing import repository_freeze, repository_unfreeze
 from repositories.models import Repository
 from repositories.services import observe_repository_id, repository_inspected, repository_inspection_failed
 from syncova_project import clock
 from syncova_project.access.models import AuditEntry
 from tests.api.client import ApiClient
 from tests.repositories import doorbells
-from tests.repositories.builders import NOW, make_repository, random_hex
+from tests.repositories.builders import NOW, make_repository, new_id, random_hex
 
 pytestmark = pytest.mark.django_db
 NOBODY = "repositories/01900000-0000-7000-8000-000000000000"
@@ -151,6 +151,36 @@ def test_freezing_and_clearing_over_http() -> None:
     assert list(actions) == ["repository.freeze", "repository.unfreeze"]
 
 
+def test_the_journal_tells_open_and_cleared_freezes_page_by_page() -> None:
+    """G1: append-only; each row says why, which run caused it, and who cleared it."""
+    repository, client, run_id = make_repository(), ApiClient(), new_id()
+    address = f"repositories/{repository.id}/freezes"
+    assert client.get(address).json == {"freezes": []}
+    repository_freeze(repository_id=repository.id, reason="lost data", run_id=run_id, now=NOW)
+    repository_unfreeze(repository_id=repository.id, actor="bob", now=NOW)
+    repository_freeze(repository_id=repository.id, reason="noises", actor="alice", now=NOW)
+    newest, oldest = client.get(address).json["freezes"]
+    assert (newest["reason"], newest["frozen_by"], newest["cleared_at"]) == ("noises", "alice", None)
+    assert (oldest["run"], oldest["cleared_by"]) == (str(run_id), "bob")
+    assert client.get(f"{address}?before={newest['number']}&limit=1").json["freezes"] == [oldest]
+    client.get(f"{address}?before=x").refused(400, "VALIDATION_FAILED")
+
+
+def test_limits_are_set_at_once_and_audited() -> None:
+    """C2, G3: the serial gate has a switch of its own; saying the same again changes nothing."""
+    repository, client = make_repository(), ApiClient()
+    wanted = {"max_concurrent_runs": 3, "serial_gate": True}
+    for _ in range(2):
+        shown = client.request("PUT", f"repositories/{repository.id}/limits", wanted)
+        assert (shown.status, {name: shown.json[name] for name in wanted}) == (200, wanted)
+    assert AuditEntry.objects.get(action="repository.limit").details == {
+        **wanted,
+        "before": {"max_concurrent_runs": 1, "serial_gate": False},
+    }
+    for wrong in ({"max_concurrent_runs": 0, "serial_gate": True}, {"serial_gate": True}):
+        client.request("PUT", f"repositories/{repository.id}/limits", wrong).refused(400, "VALIDATION_FAILED")
+
+
 @pytest.mark.parametrize("adopts", [False, True])
 def test_a_swapped_medium_is_adopted_only_by_name(*, adopts: bool) -> None:
     """A10, G5."""
@@ -207,6 +237,8 @@ def test_an_id_that_another_row_adopted_is_not_adopted_again() -> None:
         ("POST", f"{NOBODY}/freeze", "repositories.write"),
         ("POST", f"{NOBODY}/look", "repositories.write"),
         ("POST", f"{NOBODY}/unfreeze", "repositories.write"),
+        ("PUT", f"{NOBODY}/limits", "repositories.write"),
+        ("GET", f"{NOBODY}/freezes", "repositories.read"),
     ],
 )
 def test_each_endpoint_asks_for_its_right(method: str, address: str, scope: str) -> None:

@@ -97,3 +97,32 @@ def test_nobody_is_told_to_make_a_repository_where_one_was(ctl: Ctl, plan: worke
     assert "is its medium mounted?" in again.err
     assert "create" not in again.err
     assert "repo create" in ctl("repository", "register", "new", "/srv/new").err
+
+
+def test_the_journal_is_told_with_who_cleared_what(ctl: Ctl, vault: Repository) -> None:
+    """G1."""
+    assert "vault was never frozen" in ctl("repository", "journal", "vault").out
+    assert ctl("repository", "freeze", "vault", "--reason", "noises").code == 0
+    assert ctl("repository", "unfreeze", "vault").code == 0
+    ctl("repository", "freeze", "vault", "--reason", "more noises")
+    told = ctl("repository", "journal", "VAULT").out.splitlines()
+    assert told[1].split()[-3:] == ["open", "more", "noises"]
+    assert "by token:ctl" in told[2]
+    assert told[2].endswith("noises")
+    assert len(ctl("repository", "journal", str(vault.id), "--json", "--limit", "1").json["freezes"]) == 1
+
+
+def test_limits_change_what_is_named_alone(ctl: Ctl, vault: Repository) -> None:
+    """C2, G3."""
+    for words, runs, serial in (
+        (["--runs", "3"], 3, False),
+        (["--serial"], 3, True),
+        (["--runs", "2"], 2, True),
+        (["--no-serial"], 2, False),
+    ):
+        shown = ctl("repository", "limit", "vault", *words, "--json").json
+        assert (shown["max_concurrent_runs"], shown["serial_gate"]) == (runs, serial)
+    assert ctl("repository", "limit", "vault").code == 2
+    assert ctl("repository", "limit", "vault", "--serial", "--no-serial").code == 2
+    vault.refresh_from_db()
+    assert (vault.max_concurrent_runs, vault.serial_gate) == (2, False)

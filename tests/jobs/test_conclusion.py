@@ -6,10 +6,12 @@ import pytest
 
 from jobs import task_runs, transitions
 from jobs.conclusion import conclude
-from jobs.executors import ExecutionResult, Failure, Figures, SourceResult
-from jobs.models import Job, Run
+from jobs.executors import Damage, ExecutionResult, Failure, Figures, SourceResult
+from jobs.models import Job, Run, RunEvent
 from jobs.states import CancelOrigin, FailureClass, RunState, TaskState
 from jobs.verdict import Verdict
+from repositories.freezing import repository_freeze
+from repositories.models import RepositoryFreeze
 from tests.jobs.builders import NOW, make_job, make_run, make_source, make_task_run
 from tests.jobs.moves import again, fence_of, good, new_run
 
@@ -144,3 +146,46 @@ def test_sources_are_told_one_by_one_and_ends_stay() -> None:
     task.refresh_from_db()
     # The executing host's clock was ahead: the database's bounds it.
     assert (task.state, task.started_at, task.finished_at, task.new_chunks) == ("succeeded", NOW, LATER, 2)
+
+
+DAMAGED = Failure("INTEGRITY", "3 packs are lost.", FailureClass.INTEGRITY)
+
+
+def damaged(run: Run) -> ExecutionResult:
+    return ExecutionResult(failure=DAMAGED, damage=Damage(run.repository_id, "A check run found INTEGRITY: 3 lost."))
+
+
+def test_damage_freezes_in_the_transaction_of_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """G5: there is no moment at which the failed check is told and a backup could start."""
+    run = make_run(kind="check", state="running")
+
+    def fails(*_arguments: object, **_named: object) -> bool:
+        raise OSError("the worker dies here")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(transitions, "finish", fails)
+        with pytest.raises(OSError, match="dies"):
+            conclude(run.id, fence_of(run), damaged(run), now=LATER)
+    assert not RepositoryFreeze.objects.exists()
+    assert conclude(run.id, fence_of(run), damaged(run), now=LATER)
+    row = RepositoryFreeze.objects.get()
+    assert (row.repository_id, row.run_id, row.frozen_at) == (run.repository_id, run.id, LATER)
+    events = RunEvent.objects.filter(run=run).order_by("id")
+    assert [(event.code, event.parameters.get("reason")) for event in events] == [
+        ("repository_frozen", row.reason),
+        ("failed", "executor_failed"),
+    ]
+
+
+def test_a_run_that_is_no_longer_its_executors_freezes_nothing() -> None:
+    run = make_run(kind="check", state="running")
+    assert conclude(run.id, fence_of(run) + 1, damaged(run), now=LATER) is None
+    assert not RepositoryFreeze.objects.exists()
+
+
+def test_a_run_freezes_once() -> None:
+    """What it saw when it opened the repository was told then."""
+    run = make_run(kind="check", state="running")
+    repository_freeze(repository_id=run.repository_id, reason="an earlier state", run_id=run.id, now=NOW)
+    assert conclude(run.id, fence_of(run), damaged(run), now=LATER)
+    assert [row.reason for row in RepositoryFreeze.objects.all()] == ["an earlier state"]
