@@ -5,6 +5,7 @@ Owns the decision between both, and the figures. Source errors become problems h
 
 import os
 import stat
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -86,23 +87,27 @@ class Describer:
         self._links = HardLinks()
         self.figures = Figures()
 
+    @property
+    def takes(self) -> Callable[[Entry, os.stat_result], bool] | None:
+        """What tells of nearly all objects that they are taken as they are known; None if each has to be described.
+
+        Whoever asks it counts them by `take`.
+        """
+        return self._comparison.is_same_file if self._rereading is None else None
+
+    def take(self, files: int, size: int) -> tuple[int, int]:
+        """Count files that are taken as they are known, and their bytes; return what is left to be counted: nothing."""
+        figures = self.figures
+        figures.files += files
+        figures.unchanged_files += files
+        figures.logical_bytes += size
+        self._pulse.files += files
+        return 0, 0
+
     def describe(
         self, directory: Directory, name: bytes, status: os.stat_result, found: Found | None
     ) -> bytes | Found | None:
         """Return the encoded entry of an object, `found` to take that one, None when it is not to be in the backup."""
-        if found is not None and self._rereading is None and self._comparison.is_same_file(found[0], status):
-            # Asked first and in a word: this is the way of nearly all objects.
-            figures = self.figures
-            figures.files += 1
-            figures.unchanged_files += 1
-            figures.logical_bytes += status.st_size
-            self._pulse.files += 1
-            return found
-        return self._describe(directory, name, status, found)
-
-    def _describe(
-        self, directory: Directory, name: bytes, status: os.stat_result, found: Found | None
-    ) -> bytes | Found | None:
         kind = entry_type(status.st_mode)
         if kind is None:
             known = ProblemKind.SOCKET if stat.S_ISSOCK(status.st_mode) else ProblemKind.UNKNOWN_TYPE

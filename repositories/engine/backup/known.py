@@ -19,7 +19,8 @@ from repositories.engine.manifest.problems import ProblemKind
 class KnownEntries:
     """Several places to look into, used as one: `enter` a directory, then `find` ascending names.
 
-    `goes_on` tells whether one of them is a checkpoint, which may know one name of a file and not the next.
+    `find` returns what the first place that knows it says of a name in the entered directory. `goes_on` tells whether
+    one of them is a checkpoint, which may know one name of a file and not the next.
     """
 
     def __init__(self, checkpoints: list[EntryCursor], parent: EntryCursor) -> None:
@@ -29,6 +30,7 @@ class KnownEntries:
         self._others: list[EntryCursor] = []
         if checkpoints:
             self._first, *self._others = [*checkpoints, parent]
+        self.find: Callable[[bytes], Found | None] = self._find_in_all if checkpoints else parent.find
 
     def enter(self, directory: bytes) -> None:
         """Go on to a directory in each place; directories must come in manifest order."""
@@ -36,8 +38,7 @@ class KnownEntries:
         for cursor in self._others:
             cursor.enter(directory)
 
-    def find(self, name: bytes) -> Found | None:
-        """Return what the first place that knows it says of a name in the entered directory."""
+    def _find_in_all(self, name: bytes) -> Found | None:
         found = self._first.find(name)
         for cursor in self._others:
             if found is not None:

@@ -9,7 +9,7 @@ from repositories.engine.backup.options import Hooks
 from repositories.engine.errors import OperationCancelledError
 from repositories.engine.progress import Progress
 
-_ENTRIES_BETWEEN = 64
+ENTRIES_BETWEEN = 64
 _SECONDS_BETWEEN = 0.2
 _LARGE_READ = 65536
 
@@ -41,6 +41,12 @@ class Pulse:
         if self._left < 0:
             self.beat()
 
+    def passed(self, count: int) -> None:
+        """Called after so many objects of which nothing was read. Raises OperationCancelledError."""
+        self._left -= count
+        if self._left < 0:
+            self.beat()
+
     def taken(self, count: int) -> None:
         """Called after each read of content; waits for the bandwidth limit. Raises OperationCancelledError."""
         self.bytes_read += count
@@ -52,7 +58,7 @@ class Pulse:
 
     def beat(self) -> None:
         """Ask for cancel and report, if it is time."""
-        self._left = _ENTRIES_BETWEEN
+        self._left = ENTRIES_BETWEEN
         now = self._hooks.clock.monotonic()
         if now >= self._next:
             self._next = now + _SECONDS_BETWEEN

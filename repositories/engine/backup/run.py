@@ -23,6 +23,7 @@ from repositories.engine.backup.root_guard import RootGuard, open_guarded
 from repositories.engine.backup.session import BackupSession
 from repositories.engine.backup.standing import look_again
 from repositories.engine.backup.walk_rules import walk_rules
+from repositories.engine.backup.writing_entries import write_entries
 from repositories.engine.manifest.entry_writer import EntryWriter
 from repositories.engine.manifest.root import MAX_HEADS, encode_root
 from repositories.engine.source.walker import Walker
@@ -84,7 +85,7 @@ def _describe_all(
         return None if pages is None else encode_root(root_of(task, lineage, made, (problems, pulse)))
 
     checkpoints.hold(root_so_far)
-    _write_entries(walker, describer, known, (writer, pulse, session))
+    write_entries(walker, describer, known, (writer, pulse, session))
     return describer, Described(top, writer.finish())
 
 
@@ -95,22 +96,3 @@ def _mount_watch(task: BackupTask, known: KnownEntries, problems: ProblemLog) ->
         one_file_system=task.source.one_file_system,
         accepted=task.options.accept_new_root,
     )
-
-
-def _write_entries(
-    walker: Walker, describer: Describer, known: KnownEntries, sinks: tuple[EntryWriter, Pulse, BackupSession]
-) -> None:
-    writer, pulse, session = sinks
-    describe, find, add, take = describer.describe, known.find, writer.add, writer.take
-    for directory in walker.directories():
-        pulse.current = directory.path
-        writer.open_directory(directory.path)
-        known.enter(directory.path)
-        for name, status in directory.items():
-            pulse.entry()
-            made = describe(directory, name, status, find(name))
-            if isinstance(made, bytes):
-                add(name, made)
-            elif made is not None:
-                take(name, made)
-        pulse.bytes_stored = session.stored_bytes
