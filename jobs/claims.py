@@ -11,26 +11,41 @@ from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from django.db import connection, transaction
+from django.db.models import QuerySet
 
 from jobs import calendar, decisions, transitions
-from jobs.due import Step, step_of
+from jobs.coalescing import coalesced
+from jobs.due import Judge, Step
 from jobs.flags import flag_schedule, flag_stuck
-from jobs.models import Run, Schedule, ScheduleDecision
-from jobs.planning import columns_of
+from jobs.models import Schedule, ScheduleDecision
+from jobs.planning import planned
 from jobs.poison import POISON
-from jobs.states import ACTIVE_STATES, DecisionOutcome, HeldCode, RunKind, ScheduleState, Trigger
+from jobs.states import DecisionOutcome, HeldCode, RunKind, ScheduleState, Trigger
 from jobs.successors import NewRun
 from jobs.window_rows import current_rules, plan_by_windows
 
 BATCH: Final = 500
 
 _MOVE: Final = """
-UPDATE schedules SET next_at = moved.next_at, next_wall = moved.next_wall, fingerprint = moved.fingerprint,
-    last_planned_at = moved.claimed
-FROM unnest(%s::uuid[], %s::timestamptz[], %s::text[], %s::text[], %s::timestamptz[])
-    AS moved (id, next_at, next_wall, fingerprint, claimed)
+UPDATE schedules SET next_at = moved.next_at, next_wall = moved.next_wall, zone_rules = moved.zone_rules,
+    fingerprint = moved.fingerprint, last_planned_at = moved.claimed
+FROM unnest(%s::uuid[], %s::timestamptz[], %s::text[], %s::text[], %s::text[], %s::timestamptz[])
+    AS moved (id, next_at, next_wall, zone_rules, fingerprint, claimed)
 WHERE schedules.id = moved.id
 """
+# What a claim looks at; a row has thrice as many columns, and hundreds are read at once.
+_READ: Final = (
+    "definition",
+    "anchor",
+    "next_at",
+    "next_wall",
+    "zone_rules",
+    "missed",
+    "missed_within_seconds",
+    "job__repository_id",
+    "job__runner_id",
+    "job__priority",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,26 +74,38 @@ def claim_due(*, now: dt.datetime, most_batches: int = 200) -> Claimed:
     return total
 
 
+def claim_of_job(job_id: uuid.UUID, schedule_ids: Sequence[uuid.UUID], *, now: dt.datetime) -> Claimed:
+    """Claim what is due of some schedules of one job before they change, in the caller's transaction (5.9).
+
+    The caller holds the windows' lock and the job's, so that nobody else claims them meanwhile.
+    """
+    due = _due(now).filter(job_id=job_id, id__in=schedule_ids).select_for_update(of=("self",), no_key=True)
+    return _claim(list(due.select_related("job").order_by("next_at", "id")), now)
+
+
 def _claim_batch(now: dt.datetime) -> tuple[int, Claimed]:
     with transaction.atomic():
         # First of all: whoever changes windows holds this lock when it locks schedules.
         plan_by_windows()
         due = _lock_due(now)
-        if not due:
-            return 0, Claimed()
-        steps, total = _plan_all(due, now)
-        try:
-            with transaction.atomic():
-                return len(due), total + _write(steps, now)
-        except POISON:
-            # One row spoils the statement for all: each gets a savepoint of its own, and only that one is flagged.
-            for step in steps:
-                total += _write_alone(step, now)
-    return len(due), total
+        return len(due), _claim(due, now)
 
 
-def _lock_due(now: dt.datetime) -> Sequence[Schedule]:
-    """Lock due schedules with their jobs: a job that is being paused or changed right now is left to the next pass."""
+def _claim(due: Sequence[Schedule], now: dt.datetime) -> Claimed:
+    if not due:
+        return Claimed()
+    steps, total = _plan_all(due, now)
+    try:
+        with transaction.atomic():
+            return total + _write(steps, now)
+    except POISON:
+        # One row spoils the statement for all: each gets a savepoint of its own, and only that one is flagged.
+        for step in steps:
+            total += _write_alone(step, now)
+    return total
+
+
+def _due(now: dt.datetime) -> QuerySet[Schedule]:
     due = Schedule.objects.filter(
         next_at__lte=now,
         state=ScheduleState.ACTIVE,
@@ -86,15 +113,20 @@ def _lock_due(now: dt.datetime) -> Sequence[Schedule]:
         job__deleted_at__isnull=True,
         job__paused_at__isnull=True,
     )
-    locked = due.select_for_update(skip_locked=True, of=("self", "job"), no_key=True)
-    return list(locked.select_related("job").order_by("next_at", "id")[:BATCH])
+    return due
+
+
+def _lock_due(now: dt.datetime) -> Sequence[Schedule]:
+    """Lock due schedules with their jobs: a job that is being paused or changed right now is left to the next pass."""
+    locked = _due(now).select_for_update(skip_locked=True, of=("self", "job"), no_key=True)
+    return list(locked.select_related("job").only(*_READ).order_by("next_at", "id")[:BATCH])
 
 
 def _plan_all(due: Sequence[Schedule], now: dt.datetime) -> tuple[list[Step], Claimed]:
-    steps, flagged, rules = [], 0, current_rules()
+    steps, flagged, judge = [], 0, Judge(current_rules(), now)
     for schedule in due:
         try:
-            steps.append(step_of(schedule, rules, now))
+            steps.append(judge.step_of(schedule))
         except POISON as error:
             flag_schedule(schedule, error, now=now)
             flagged += 1
@@ -108,22 +140,17 @@ def _write(steps: Sequence[Step], now: dt.datetime) -> Claimed:
     started = [(step, step.starts_at) for step in steps if step.starts_at is not None]
     runs = transitions.enqueue_all([_planned_run(step, starts_at) for step, starts_at in started], now=now)
     _move_schedules(steps)
-    decided, total = [], Claimed()
-    for (step, _), run in zip(started, runs, strict=True):
-        if run:
-            decided += _ran(step, run, now)
-            total += Claimed(queued=1)
-        elif not _is_there(step):
-            decided += _coalesced(step, now)
-            total += Claimed(coalesced=1)
-    for step in steps:
-        if step.refusal is not None:
-            decided.append(_refused(step, *step.refusal, now))
-            total += Claimed(refused=1)
+    merged, decided = coalesced([step for (step, _), run_id in zip(started, runs, strict=True) if not run_id], now=now)
+    for (step, _), run_id in zip(started, runs, strict=True):
+        if run_id:
+            decided += _ran(step, run_id, now)
+    refused = [step for step in steps if step.refusal is not None]
+    for step in refused:
+        decided += _refused(step, now)
         if step.is_stuck:
             flag_stuck(step.schedule, step.held, now=now)
     decisions.write_all(decided, now=now)
-    return total
+    return Claimed(queued=len(runs) - runs.count(None), coalesced=merged, refused=len(refused))
 
 
 def _move_schedules(steps: Sequence[Step]) -> None:
@@ -131,10 +158,10 @@ def _move_schedules(steps: Sequence[Step]) -> None:
         cursor.execute(_MOVE, [list(column) for column in zip(*map(_moved, steps), strict=True)])
 
 
-def _moved(step: Step) -> tuple[uuid.UUID, dt.datetime | None, str, str, dt.datetime]:
-    columns, schedule = columns_of(step.following), step.schedule
+def _moved(step: Step) -> tuple[uuid.UUID, dt.datetime | None, str, str, str, dt.datetime]:
+    columns, schedule = planned(step.plan, step.following), step.schedule
     grounds = calendar.fingerprint(step.plan, anchor=schedule.anchor)
-    return schedule.id, columns["next_at"], columns["next_wall"], grounds, step.span.newest
+    return schedule.id, columns["next_at"], columns["next_wall"], columns["zone_rules"], grounds, step.span.newest
 
 
 def _write_alone(step: Step, now: dt.datetime) -> Claimed:
@@ -164,37 +191,24 @@ def _planned_run(step: Step, starts_at: dt.datetime) -> NewRun:
     )
 
 
-def _ran(step: Step, run: Run, now: dt.datetime) -> list[ScheduleDecision]:
+def _ran(step: Step, run_id: uuid.UUID, now: dt.datetime) -> list[ScheduleDecision]:
     """Say which instants before the newest were skipped in its favour (A13), and until when a window postpones it."""
     decided = []
     earlier = decisions.without_newest(step.span, step.plan)
     if earlier is not None:
         skipped = DecisionOutcome.SKIPPED
-        decided.append(decisions.range_row(step.schedule, earlier, skipped, "missed", now=now, run_id=run.id))
+        decided.append(decisions.range_row(step.schedule, earlier, skipped, "missed", now=now, run_id=run_id))
     if step.held:
         newest, told = decisions.newest_of(step.span), {"held": step.held}
         outcome = DecisionOutcome.POSTPONED
-        decided.append(decisions.range_row(step.schedule, newest, outcome, "window", now=now, run_id=run.id, **told))
+        decided.append(decisions.range_row(step.schedule, newest, outcome, "window", now=now, run_id=run_id, **told))
     return decided
 
 
-def _refused(step: Step, outcome: DecisionOutcome, reason_code: str, now: dt.datetime) -> ScheduleDecision:
+def _refused(step: Step, now: dt.datetime) -> list[ScheduleDecision]:
+    if step.refusal is None:
+        return []
     told: dict[str, Any] = {"within_seconds": step.schedule.missed_within_seconds, "held": step.held}
     kept = {name: value for name, value in told.items() if value}
-    return decisions.range_row(step.schedule, step.span, outcome, reason_code, now=now, **kept)
-
-
-def _is_there(step: Step) -> bool:
-    """Tell whether a run of this very instant exists: then there is nothing to say."""
-    same = Run.objects.filter(schedule=step.schedule, scheduled_for=step.span.newest, trigger=Trigger.SCHEDULE)
-    return same.exists()
-
-
-def _coalesced(step: Step, now: dt.datetime) -> list[ScheduleDecision]:
-    """Say which active run stands for the instants; a run that stood for those before has its row go on."""
-    schedule, span = step.schedule, step.span
-    active = Run.objects.filter(job_id=schedule.job_id, state__in=ACTIVE_STATES).first()
-    if active is not None and decisions.continue_last(schedule, span, active.id):
-        return []
-    told: dict[str, Any] = {"run_id": active.id, "held_code": active.held_code} if active else {}
-    return [decisions.range_row(schedule, span, DecisionOutcome.COALESCED, "job_active", now=now, **told)]
+    outcome, reason_code = step.refusal
+    return [decisions.range_row(step.schedule, step.span, outcome, reason_code, now=now, **kept)]

@@ -5,7 +5,7 @@ Owns the writing. A range is counted by arithmetic or bounded stepping, never on
 
 import datetime as dt
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from django.db import connection
@@ -16,6 +16,17 @@ from jobs.states import DecisionOutcome
 
 KEPT_ROWS: Final = 1000
 KEPT_FOR: Final = dt.timedelta(days=400)
+_LAST: Final = """
+SELECT last.* FROM unnest(%s::uuid[]) AS of (id)
+CROSS JOIN LATERAL (
+    SELECT * FROM schedule_decisions WHERE schedule_decisions.schedule_id = of.id ORDER BY id DESC LIMIT 1
+) AS last
+"""
+_LENGTHEN: Final = """
+UPDATE schedule_decisions SET last_at = longer.last_at, count = longer.count, count_is_minimum = longer.is_minimum
+FROM unnest(%s::bigint[], %s::timestamptz[], %s::bigint[], %s::boolean[]) AS longer (id, last_at, count, is_minimum)
+WHERE schedule_decisions.id = longer.id
+"""
 _FORGET: Final = """
 DELETE FROM schedule_decisions USING unnest(%s::uuid[]) AS of (schedule_id)
 CROSS JOIN LATERAL (
@@ -69,18 +80,31 @@ def range_row(
     )
 
 
-def continue_last(schedule: Schedule, span: calendar.Span, run_id: uuid.UUID) -> bool:
-    """Let the schedule's last decision go on over `span`, if it merged into the same run; False: it did not.
+def last_of(schedule_ids: Sequence[uuid.UUID]) -> Mapping[uuid.UUID, ScheduleDecision]:
+    """Return the newest decision of each schedule that has one, in one query."""
+    newest = ScheduleDecision.objects.raw(_LAST, [list(schedule_ids)])
+    return {row.schedule_id: row for row in newest}
 
-    A minute's schedule beside a run of twelve hours is one row, not 720.
+
+def goes_on(last: ScheduleDecision, span: calendar.Span, run_id: uuid.UUID) -> bool:
+    """Let a schedule's last decision go on over `span`, if it merged into the same run; False: it did not.
+
+    A minute's schedule beside a run of twelve hours is one row, not 720. `lengthen` writes it.
     """
-    last = ScheduleDecision.objects.filter(schedule=schedule).order_by("-id").first()
-    if last is None or (last.outcome, last.run_id) != (DecisionOutcome.COALESCED, run_id):
+    if (last.outcome, last.run_id) != (DecisionOutcome.COALESCED, run_id):
         return False
     last.last_at, last.count = span.newest, last.count + span.count
     last.count_is_minimum = last.count_is_minimum or span.count_is_minimum
-    last.save(update_fields=["last_at", "count", "count_is_minimum"])
     return True
+
+
+def lengthen(rows: Sequence[ScheduleDecision]) -> None:
+    """Write how far decisions go now, in one statement."""
+    if not rows:
+        return
+    told = [(row.id, row.last_at, row.count, row.count_is_minimum) for row in rows]
+    with connection.cursor() as cursor:
+        cursor.execute(_LENGTHEN, [list(column) for column in zip(*told, strict=True)])
 
 
 def write_all(rows: Sequence[ScheduleDecision], *, now: dt.datetime) -> None:

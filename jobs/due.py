@@ -1,6 +1,7 @@
 """What a due schedule comes to: the instants that are claimed, the run or why there is none, and where it stands then.
 
 Owns the judgement, pure but for its inputs: jobs.claims locks, reads and writes. Order: calendar, missed, windows.
+Thousands are due at one instant by a few plans, so what a plan or a set of windows answers is asked once a batch.
 """
 
 import datetime as dt
@@ -33,24 +34,55 @@ class Step:
         return self.refusal is not None and self.refusal[0] is DecisionOutcome.NO_FREE_INSTANT
 
 
-def step_of(schedule: Schedule, rules: Sequence[windows.Rule], now: dt.datetime) -> Step:
-    """Judge a schedule that is due at `now`; raises what is wrong with its row."""
-    plan = calendar.parse(schedule.definition, anchor=schedule.anchor)
-    planned = schedule.next_at or now
-    # Later than what was planned and than now: no instant twice, no drift, whatever clock or calendar did.
-    following = following_of(schedule, plan, max(planned, now))
-    span = calendar.span(plan, planned, now)
-    too_late = missed.refusal(MissedPolicy(schedule.missed), schedule.missed_within_seconds, now - span.newest)
-    if too_late is not None:
-        return Step(schedule, plan, span, following, None, too_late)
-    # A window gates the start, and it is now that the run could start.
-    answer = windows.next_free(job_rules(schedule, rules), max(now, span.newest))
-    if answer.block is None:
-        return Step(schedule, plan, span, following, span.newest)
-    if answer.instant is None:
-        nothing = (DecisionOutcome.NO_FREE_INSTANT, "no_free_instant")
-        return Step(schedule, plan, span, following, None, nothing, subject_of(answer))
-    return Step(schedule, plan, span, following, answer.instant, held=subject_of(answer))
+class Judge:
+    """Judges the schedules that are due at `now`, by the windows `rules`."""
+
+    def __init__(self, rules: Sequence[windows.Rule], now: dt.datetime) -> None:
+        self._rules = rules
+        self._now = now
+        self._spans: dict[tuple[calendar.Plan, dt.datetime], calendar.Span] = {}
+        self._following: dict[tuple[calendar.Plan, dt.datetime, str, str], calendar.Occurrence | None] = {}
+        self._free: dict[tuple[Sequence[windows.Rule], dt.datetime], windows.Answer] = {}
+
+    def step_of(self, schedule: Schedule) -> Step:
+        """Judge one schedule; raises what is wrong with its row."""
+        plan = calendar.parse(schedule.definition, anchor=schedule.anchor)
+        due_at = schedule.next_at or self._now
+        # Later than what was planned and than now: no instant twice, no drift, whatever clock or calendar did.
+        following = self._following_of(schedule, plan, max(due_at, self._now))
+        span = self._span(plan, due_at)
+        late = self._now - span.newest
+        too_late = missed.refusal(MissedPolicy(schedule.missed), schedule.missed_within_seconds, late)
+        if too_late is not None:
+            return Step(schedule, plan, span, following, None, too_late)
+        # A window gates the start, and it is now that the run could start.
+        answer = self._next_free(schedule, max(self._now, span.newest))
+        if answer.block is None:
+            return Step(schedule, plan, span, following, span.newest)
+        if answer.instant is None:
+            nothing = (DecisionOutcome.NO_FREE_INSTANT, "no_free_instant")
+            return Step(schedule, plan, span, following, None, nothing, subject_of(answer))
+        return Step(schedule, plan, span, following, answer.instant, held=subject_of(answer))
+
+    def _span(self, plan: calendar.Plan, due_at: dt.datetime) -> calendar.Span:
+        key = (plan, due_at)
+        if key not in self._spans:
+            self._spans[key] = calendar.span(plan, due_at, self._now)
+        return self._spans[key]
+
+    def _following_of(
+        self, schedule: Schedule, plan: calendar.Plan, instant: dt.datetime
+    ) -> calendar.Occurrence | None:
+        key = (plan, instant, schedule.next_wall, schedule.zone_rules)
+        if key not in self._following:
+            self._following[key] = following_of(schedule, plan, instant)
+        return self._following[key]
+
+    def _next_free(self, schedule: Schedule, instant: dt.datetime) -> windows.Answer:
+        key = (job_rules(schedule, self._rules), instant)
+        if key not in self._free:
+            self._free[key] = windows.next_free(*key)
+        return self._free[key]
 
 
 def job_rules(schedule: Schedule, rules: Sequence[windows.Rule]) -> Sequence[windows.Rule]:

@@ -1,6 +1,7 @@
 """Flagging of schedules that cannot be planned: a bad zone or rule stops that schedule and no other.
 
-Owns the mark and its event. A flagged schedule is due never, until a change of its job mends it.
+Owns the mark and its event. A flagged schedule is due never, until a change of its job mends it, or newer zone data
+that knows its zone (jobs.zone_rules).
 """
 
 import datetime as dt
@@ -11,13 +12,17 @@ from jobs.models import Schedule, ScheduleEvent
 from jobs.states import ScheduleState
 
 NO_FREE_INSTANT: Final = "no_free_instant"
+UNPLANNABLE: Final = "unplannable"
 
 
 def flag_schedule(schedule: Schedule, error: Exception, *, now: dt.datetime) -> None:
-    """Mark the schedule with why it cannot be planned."""
+    """Mark the schedule with why it cannot be planned, and with the zone that newer zone data may know."""
     told = {"error": type(error).__name__, "message": str(error)[:500].replace("\0", "")}
     Schedule.objects.filter(id=schedule.id).update(
-        state=ScheduleState.FLAGGED, state_code="unplannable", state_parameters=told
+        state=ScheduleState.FLAGGED,
+        state_code=UNPLANNABLE,
+        state_parameters=told,
+        zone_rules=calendar.zone_rules_of(schedule.definition),
     )
     ScheduleEvent.objects.create(schedule=schedule, at=now, code="flagged", parameters=told)
 

@@ -5,6 +5,7 @@ the windows, with the lock that keeps claims away.
 """
 
 import datetime as dt
+import uuid
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,15 +15,19 @@ from django.db.models.functions import Greatest
 from jobs import calendar, decisions, windows
 from jobs.flags import NO_FREE_INSTANT, flag_schedule
 from jobs.models import Job, Run, Schedule, ScheduleEvent
-from jobs.planning import columns_of
+from jobs.planning import planned
 from jobs.poison import POISON
 from jobs.states import DecisionOutcome, HeldCode, RunKind, RunState, ScheduleState
 from jobs.window_rows import subject_of
 
 
-def recompute_waiting(rules: Sequence[windows.Rule], *, now: dt.datetime) -> int:
-    """Let every waiting run that a window holds wait for what the windows say now; return how many changed."""
+def recompute_waiting(rules: Sequence[windows.Rule], *, now: dt.datetime, job_id: uuid.UUID | None = None) -> int:
+    """Let every waiting run that a window holds, or that of one job, wait for what the windows say now.
+
+    Returns how many changed.
+    """
     held = Run.objects.filter(state=RunState.QUEUED, admitted_at__isnull=True, held_code=HeldCode.WINDOW)
+    held = held.filter(job_id=job_id) if job_id is not None else held
     changed = 0
     for run in held.order_by("id").values("id", "kind", "repository_id", "job_id", "not_before", "held_subject"):
         applicable = windows.applicable(
@@ -69,7 +74,7 @@ def _revive(schedule: Schedule, now: dt.datetime) -> int:
         state=ScheduleState.ACTIVE,
         state_code="",
         state_parameters={},
-        **columns_of(following),
+        **planned(plan, following),
     )
     ScheduleEvent.objects.create(schedule=schedule, at=now, code="unflagged", parameters={"after": NO_FREE_INSTANT})
     return 1

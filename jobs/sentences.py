@@ -125,7 +125,7 @@ def decision_sentence(decision: ScheduleDecision) -> str:
     """Return what became of the instants of a decision."""
     count = decision.count
     many = (
-        _("at least %(n)d planned runs")
+        ngettext("at least %(n)d planned run", "at least %(n)d planned runs", count)
         if decision.count_is_minimum
         else ngettext("%(n)d planned run", "%(n)d planned runs", count)
     )
@@ -134,12 +134,15 @@ def decision_sentence(decision: ScheduleDecision) -> str:
         "job_active": _("merged into the job's run that had not ended"),
         "job_paused": _("not run: the job was paused"),
         "job_deleted": _("not run: the job was deleted"),
+        "schedule_changed": _("not run: the schedule was changed"),
+        "unplannable": _("not run: the schedule could not be planned"),
         "missed_never": _("skipped: nothing ran the scheduler then, and the schedule never runs late"),
         "missed_too_long": _(
             "expired: nothing ran the scheduler then, and it is longer ago than the schedule runs late"
         ),
         "window": _postponed(decision.parameters),
         "no_free_instant": _("not run: windows leave no free instant within 31 days"),
+        "unknown_zone": _("not run: the zone data did not know the schedule's time zone yet"),
     }
     return f"{many % {'n': count}} {reasons.get(decision.reason_code, decision.reason_code)}."
 

@@ -16,6 +16,7 @@ from django.db.models import Case, QuerySet, Value, When
 from django.db.models.functions import Greatest
 
 from jobs import breakers, endings, task_runs
+from jobs.bulk_rows import insert_all
 from jobs.doorbell import request_pass
 from jobs.executors import Failure, Progress
 from jobs.frozen import unless_frozen
@@ -34,31 +35,32 @@ _NEW_RUN: Final = tuple(each.name for each in fields(NewRun))
 
 def enqueue(new: NewRun, *, now: dt.datetime) -> Run | None:
     """Insert a waiting run with its event; None when a constraint on active runs or planned instants refuses it."""
-    return enqueue_all([new], now=now)[0]
+    run_id = enqueue_all([new], now=now)[0]
+    return None if run_id is None else Run.objects.get(id=run_id)
 
 
-def enqueue_all(new_runs: Sequence[NewRun], *, now: dt.datetime) -> list[Run | None]:
-    """Insert waiting runs in three statements, whatever their number; None in the place of each that was refused.
+def enqueue_all(new_runs: Sequence[NewRun], *, now: dt.datetime) -> list[uuid.UUID | None]:
+    """Insert waiting runs in two statements, whatever their number, and return their ids; None: it was refused.
 
     Asks for no pass: a claim queues hundreds and is followed by admission anyway.
     """
-    runs = [Run(id=new_id(now), state=RunState.QUEUED, created_at=now, **_columns(new, now)) for new in new_runs]
+    if not new_runs:
+        return []
+    ids = [new_id(now) for _ in new_runs]
+    columns: dict[str, Sequence[Any]] = {name: [getattr(new, name) for new in new_runs] for name in _NEW_RUN}
+    columns |= {"id": ids, "held_since": [now if new.held_code else None for new in new_runs]}
+    waiting = {"state": RunState.QUEUED, "created_at": now}
     with transaction.atomic():
-        Run.objects.bulk_create(runs, ignore_conflicts=True)
-        inserted = set(Run.objects.filter(id__in=[run.id for run in runs]).values_list("id", flat=True))
-        RunEvent.objects.bulk_create(
-            RunEvent(
-                run_id=run.id,
-                at=now,
-                code="queued",
-                to_state=RunState.QUEUED,
-                actor=run.requested_by,
-                parameters=new.told(),
-            )
-            for run, new in zip(runs, new_runs, strict=True)
-            if run.id in inserted
-        )
-    return [run if run.id in inserted else None for run in runs]
+        inserted = insert_all(Run, columns, waiting, skip_refused=True)
+        queued = [(run_id, new) for run_id, new in zip(ids, new_runs, strict=True) if run_id in inserted]
+        if queued:
+            told: dict[str, Sequence[Any]] = {
+                "run_id": [run_id for run_id, _ in queued],
+                "actor": [new.requested_by for _, new in queued],
+                "parameters": [new.told() for _, new in queued],
+            }
+            insert_all(RunEvent, told, {"at": now, "code": "queued", "to_state": RunState.QUEUED})
+    return [run_id if run_id in inserted else None for run_id in ids]
 
 
 def admit(run_id: uuid.UUID, fence: int, revision_id: int | None, *, now: dt.datetime) -> bool:
@@ -248,11 +250,6 @@ def _close(run: Run, job: Job | None, verdict: Verdict, *, now: dt.datetime, act
         enqueue(following, now=now)
     request_pass()
     return True
-
-
-def _columns(new: NewRun, now: dt.datetime) -> dict[str, Any]:
-    """Return a new run's columns; shallow, since a claim makes hundreds."""
-    return {name: getattr(new, name) for name in _NEW_RUN} | {"held_since": now if new.held_code else None}
 
 
 def _event(run_id: uuid.UUID, code: str, now: dt.datetime, **told: Any) -> None:

@@ -11,6 +11,7 @@ from django.db import transaction
 
 from jobs import calendar, decisions, transitions
 from jobs.models import Run, UpkeepDecision, UpkeepPlan
+from jobs.planning import following_of, planned
 from jobs.poison import POISON
 from jobs.services.runners import group_runner
 from jobs.states import ACTIVE_STATES, DecisionOutcome, Priority, RunKind, Trigger
@@ -42,9 +43,16 @@ def claim_upkeep(*, now: dt.datetime) -> Claimed:
                     queued += run is not None
                     coalesced += run is None
             except POISON as error:
-                UpkeepPlan.objects.filter(id=plan.id).update(flag=f"Cannot be planned: {error}"[:500], next_at=None)
+                flag_plan(plan, error)
                 flagged += 1
     return Claimed(queued, coalesced, flagged)
+
+
+def flag_plan(plan: UpkeepPlan, error: Exception) -> None:
+    """Mark a plan with why it cannot be planned; its instant stays, so that what passes meanwhile gets its decision."""
+    flag = f"Cannot be planned: {error}"[:500].replace("\0", "")
+    rules = calendar.zone_rules_of(plan.definition)
+    UpkeepPlan.objects.filter(id=plan.id).update(flag=flag, zone_rules=rules)
 
 
 def decide_due(plan: UpkeepPlan, reason_code: str, *, now: dt.datetime) -> None:
@@ -52,24 +60,24 @@ def decide_due(plan: UpkeepPlan, reason_code: str, *, now: dt.datetime) -> None:
     if plan.next_at is None or plan.next_at > now:
         return
     schedule = calendar.parse(plan.definition, anchor=plan.anchor)
-    _decide(plan, calendar.span(schedule, plan.next_at, now), DecisionOutcome.SKIPPED, reason_code, now=now)
+    decide_span(plan, calendar.span(schedule, plan.next_at, now), DecisionOutcome.SKIPPED, reason_code, now=now)
 
 
 def _claim(plan: UpkeepPlan, now: dt.datetime) -> Run | None:
     schedule = calendar.parse(plan.definition, anchor=plan.anchor)
-    planned = plan.next_at or now
-    span = calendar.span(schedule, planned, now)
+    due_at = plan.next_at or now
+    span = calendar.span(schedule, due_at, now)
     # Later than what was planned and than now: no instant twice, no drift (A14).
-    following = schedule.next_after(max(planned, now))
-    UpkeepPlan.objects.filter(id=plan.id).update(next_at=following.instant if following else None)
+    columns = planned(schedule, following_of(plan, schedule, max(due_at, now)))
+    UpkeepPlan.objects.filter(id=plan.id).update(last_planned_at=span.newest, **columns)
     run = transitions.enqueue(_planned_run(plan, span.newest, now), now=now)
     if run is None:
         active = Run.objects.filter(repository=plan.repository, kind=plan.kind, state__in=ACTIVE_STATES).first()
-        _decide(plan, span, DecisionOutcome.COALESCED, "upkeep_active", now=now, run=active)
+        decide_span(plan, span, DecisionOutcome.COALESCED, "upkeep_active", now=now, run=active)
         return None
     earlier = decisions.without_newest(span, schedule)
     if earlier is not None:
-        _decide(plan, earlier, DecisionOutcome.SKIPPED, "missed", now=now, run=run)
+        decide_span(plan, earlier, DecisionOutcome.SKIPPED, "missed", now=now, run=run)
     return run
 
 
@@ -89,7 +97,7 @@ def _planned_run(plan: UpkeepPlan, instant: dt.datetime, now: dt.datetime) -> Ne
     )
 
 
-def _decide(
+def decide_span(
     plan: UpkeepPlan,
     span: calendar.Span,
     outcome: DecisionOutcome,
@@ -98,7 +106,7 @@ def _decide(
     now: dt.datetime,
     run: Run | None = None,
 ) -> None:
-    """Write one decision; one that merges into the same run as the last goes on, and old ones are forgotten."""
+    """Write a decision; one that merges into the same run as the last goes on, and old ones are forgotten."""
     rows = UpkeepDecision.objects.filter(upkeep=plan).order_by("-id")
     last, run_id = rows.first(), run.id if run else None
     merges = outcome is DecisionOutcome.COALESCED and last is not None

@@ -90,7 +90,7 @@ def plan_json(plan: UpkeepPlan) -> dict[str, Any]:
         "schedule": plan.definition,
         "description": calendar.parse(plan.definition, anchor=plan.anchor).describe(),
         "order": plan.parameters,
-        "next_run_at": instant(plan.next_at),
+        "next_run_at": instant(None if plan.flag else plan.next_at),
         "state_reason": plan.flag,
         "created_at": instant(plan.created_at),
         "decisions": [

@@ -5,7 +5,7 @@ A further kind is one module with a plan class and one line in `registry.KINDS`.
 """
 
 from jobs.calendar.errors import ScheduleInvalidError
-from jobs.calendar.fingerprints import fingerprint
+from jobs.calendar.fingerprints import NO_ZONE, fingerprint, is_stale, zone_rules, zone_rules_of
 from jobs.calendar.plans import Note, Occurrence, Plan
 from jobs.calendar.preview import preview
 from jobs.calendar.registry import KINDS, parse
@@ -16,6 +16,7 @@ from jobs.calendar.zones import TZDATA_VERSION
 
 __all__ = [
     "KINDS",
+    "NO_ZONE",
     "RPO_DAYS",
     "TZDATA_VERSION",
     "Note",
@@ -24,10 +25,13 @@ __all__ = [
     "ScheduleInvalidError",
     "Span",
     "fingerprint",
+    "is_stale",
     "parse",
     "preview",
     "refuse_broken_rpo",
     "span",
     "wall_occurrence",
     "widest_gap",
+    "zone_rules",
+    "zone_rules_of",
 ]

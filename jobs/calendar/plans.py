@@ -36,9 +36,12 @@ class Occurrence:
 
 
 class Plan(Protocol):
-    """A schedule as a value. All answers are pure; each takes milliseconds at most."""
+    """A schedule as a value: equal ones answer alike. All answers are pure; each takes milliseconds at most."""
 
     kind: ClassVar[str]
+
+    def __hash__(self) -> int:
+        """Be a key of what was asked before."""
 
     @property
     def zone_name(self) -> str:

@@ -15,7 +15,8 @@ class Schedule(models.Model):
 
     `definition` is the API's JSON; `anchor` is where an interval's grid begins; `fingerprint` covers kind, times,
     zone and the version of the zone rules, so that stored instants are recomputed only when one of them changed.
-    `next_wall` is the wall time that `next_at` is for (ISO, local, no offset), "" for kinds that follow none.
+    `next_wall` is the wall time that `next_at` is for (ISO, local, no offset), "" for kinds that follow none;
+    `zone_rules` are the zone's rules that it follows from (jobs.calendar.zone_rules), "" where nobody has said so yet.
     """
 
     id = models.UUIDField(primary_key=True, editable=False)
@@ -26,6 +27,7 @@ class Schedule(models.Model):
     fingerprint = models.TextField()
     next_at = models.DateTimeField(null=True, blank=True)
     next_wall = models.TextField(blank=True, default="", db_default="")
+    zone_rules = models.TextField(blank=True, default="", db_default="")
     last_planned_at = models.DateTimeField(null=True, blank=True)
     missed = models.TextField(choices=MissedPolicy.choices, default=MissedPolicy.ONCE)
     missed_within_seconds = models.BigIntegerField(null=True, blank=True)
@@ -44,7 +46,18 @@ class Schedule(models.Model):
                 name="schedules_due",
                 fields=["next_at", "id"],
                 condition=Q(next_at__isnull=False, state=ScheduleState.ACTIVE, deleted_at__isnull=True),
-            )
+            ),
+            # Which rules do instants follow, and whose instants follow older ones, soonest first?
+            models.Index(
+                name="schedules_by_zone_rules",
+                fields=["zone_rules", "next_at", "id"],
+                condition=Q(deleted_at__isnull=True),
+            ),
+            models.Index(
+                name="schedules_flagged",
+                fields=["zone_rules", "id"],
+                condition=Q(state=ScheduleState.FLAGGED, deleted_at__isnull=True),
+            ),
         ]
         constraints = [
             models.CheckConstraint(name="schedules_kind_is_known", condition=Q(kind__in=ScheduleKind.values)),

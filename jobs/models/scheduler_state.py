@@ -10,7 +10,7 @@ from django.db.models import Q
 class SchedulerState(models.Model):
     """`requests_seen` is the last value of the pass request sequence that a pass has answered.
 
-    `tzdata_version` is the newest version of the zone rules that stored instants were computed with.
+    `tzdata_version` is the newest version of the zone data that a pass has run with: an older one moves no instant.
     """
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1)

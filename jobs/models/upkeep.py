@@ -14,6 +14,7 @@ class UpkeepPlan(models.Model):
     """One kind of upkeep of one repository; deleted softly, since runs name the plan that asked for them.
 
     `parameters` are those of its runs. A plan that cannot be planned is flagged, and plans nothing until it is mended.
+    `next_wall`, `zone_rules` and `last_planned_at` are what they are for schedules (jobs.models.schedule).
     """
 
     id = models.UUIDField(primary_key=True, editable=False)
@@ -23,6 +24,9 @@ class UpkeepPlan(models.Model):
     parameters = models.JSONField(default=dict, blank=True)
     anchor = models.DateTimeField()
     next_at = models.DateTimeField(null=True, blank=True)
+    next_wall = models.TextField(blank=True, default="", db_default="")
+    zone_rules = models.TextField(blank=True, default="", db_default="")
+    last_planned_at = models.DateTimeField(null=True, blank=True)
     flag = models.TextField(blank=True, default="")
     created_at = models.DateTimeField()
     deleted_at = models.DateTimeField(null=True, blank=True)

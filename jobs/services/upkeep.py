@@ -15,6 +15,7 @@ from jobs import calendar
 from jobs.doorbell import request_pass
 from jobs.errors import UpkeepPlanNotFoundError
 from jobs.models import UpkeepPlan
+from jobs.planning import planned
 from jobs.services.operations import refuse_parameters
 from jobs.states import UPKEEP_KINDS, RunKind
 from jobs.upkeep import decide_due
@@ -43,7 +44,6 @@ def upkeep_set(
         repository = _locked(repository_id)
         _refuse(kind, repository, parameters)
         _end(kind, repository, "replanned", now)
-        following = schedule.next_after(now)
         plan = UpkeepPlan.objects.create(
             id=new_id(now),
             repository=repository,
@@ -51,8 +51,8 @@ def upkeep_set(
             definition=dict(schedule.definition()),
             parameters=dict(parameters),
             anchor=now,
-            next_at=following.instant if following else None,
             created_at=now,
+            **planned(schedule, schedule.next_after(now)),
         )
         told = {"kind": str(kind), "schedule": plan.definition, "parameters": plan.parameters}
         _audit("upkeep.set", repository, actor, now, told)

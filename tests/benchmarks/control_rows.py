@@ -16,6 +16,7 @@ from django.db import connection
 from jobs import calendar
 from jobs.claims import claim_due
 from jobs.models import Job, Run, Schedule
+from jobs.planning import planned
 from jobs.tick import run_pass
 from tests.jobs.builders import make_runner
 from tests.repositories.builders import make_repository
@@ -90,15 +91,15 @@ def refuse_losses(rows: Rows, claimed: list[int]) -> None:
 
 def _schedule(job: Job, *, is_due: bool) -> Schedule:
     definition = _DUE if is_due else _LATER
+    plan = calendar.parse(definition, anchor=job.created_at)
     return Schedule(
         id=uuid.uuid4(),
         job=job,
-        kind="daily",
+        kind=plan.kind,
         definition=definition,
         anchor=job.created_at,
-        # The right one: a pass plans anew what was planned by other zone rules.
-        fingerprint=calendar.fingerprint(calendar.parse(definition, anchor=job.created_at), anchor=job.created_at),
-        next_at=_INSTANT if is_due else _INSTANT + dt.timedelta(hours=10),
+        fingerprint=calendar.fingerprint(plan, anchor=job.created_at),
+        **planned(plan, plan.next_after(_INSTANT - dt.timedelta(seconds=1))),
         created_at=job.created_at,
     )
 

@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 
 from jobs.errors import UpkeepPlanNotFoundError
-from jobs.models import Run, UpkeepDecision, UpkeepPlan
+from jobs.models import Run, SchedulerState, UpkeepDecision, UpkeepPlan
 from jobs.services.upkeep import upkeep_end, upkeep_set
 from jobs.states import RunKind
 from jobs.tick import run_pass
 from jobs.upkeep import Claimed, claim_upkeep
+from jobs.zone_rules import adopt_zone_rules
 from repositories.models import Repository
 from syncova_project.access.models import AuditEntry
 from syncova_project.errors import ValidationFailedError
@@ -19,7 +20,7 @@ from tests.repositories.builders import make_repository
 
 pytestmark = pytest.mark.django_db
 
-DAY = dt.timedelta(days=1)
+HOUR, DAY = dt.timedelta(hours=1), dt.timedelta(days=1)
 BEFORE = NOW - dt.timedelta(hours=1)
 
 
@@ -73,8 +74,50 @@ def test_a_plan_that_cannot_be_planned_stops_no_other() -> None:
     UpkeepPlan.objects.filter(pk=spoilt.pk).update(definition={"type": "lunar"})
     assert claim_upkeep(now=NOW) == Claimed(queued=1, flagged=1)
     flagged = UpkeepPlan.objects.get(pk=spoilt.pk)
-    assert ("Cannot be planned" in flagged.flag, flagged.next_at) == (True, None)
+    assert ("Cannot be planned" in flagged.flag, flagged.next_at) == (True, NOW)
+    assert claim_upkeep(now=NOW) == Claimed()
     assert Run.objects.get().upkeep_id == good.id
+
+
+OLDER = "Europe/Berlin 0123456789abcdef"
+BERLIN = {"type": "daily", "time": "04:00", "time_zone": "Europe/Berlin"}
+
+
+def stored(**fields: Any) -> UpkeepPlan:
+    """Return a plan as an older tzdata left it: at 04:00 in Berlin, which it took for an hour later than it is."""
+    plan = planned()
+    values = {"definition": BERLIN, "next_at": NOW + 2 * HOUR, "next_wall": "2026-11-30T04:00", "zone_rules": OLDER}
+    UpkeepPlan.objects.filter(pk=plan.pk).update(**(values | fields))
+    return plan
+
+
+def test_new_zone_rules_move_a_plan_and_say_so() -> None:
+    """5.5, as for schedules; once."""
+    moved, kept = stored(), planned()
+    SchedulerState.objects.create(tzdata_version="2020.1")
+    assert adopt_zone_rules(now=NOW - HOUR / 2) == 1
+    assert (next_of(moved), next_of(kept)) == (NOW + HOUR, NOW)
+    entry = AuditEntry.objects.get(action="upkeep.recomputed")
+    assert entry.details["after"] == "2026-11-30T03:00:00+00:00"
+    assert adopt_zone_rules(now=NOW - HOUR / 2) == 0
+
+
+def test_a_wall_time_that_the_old_rules_claimed_does_not_come_again() -> None:
+    """Nothing twice: the old rules had 04:00 at what is 03:00 now."""
+    plan = stored(next_at=NOW)
+    assert run_pass(now=NOW).queued == 1
+    assert Run.objects.get().scheduled_for == NOW
+    assert next_of(plan) == NOW + HOUR + DAY
+
+
+def test_a_plan_whose_zone_is_known_now_is_planned_again() -> None:
+    """5.6; what passed meanwhile is told."""
+    plan = stored(flag="Cannot be planned: time_zone", next_at=NOW - DAY, zone_rules="Europe/Berlin")
+    run_pass(now=NOW)
+    assert (UpkeepPlan.objects.get(pk=plan.pk).flag, next_of(plan)) == ("", NOW + HOUR)
+    (decision,) = UpkeepDecision.objects.all()
+    assert (decision.outcome, decision.reason_code, decision.count) == ("skipped", "unknown_zone", 2)
+    assert AuditEntry.objects.filter(action="upkeep.unflagged").exists()
 
 
 def test_a_pass_claims_it() -> None:
