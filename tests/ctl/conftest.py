@@ -1,6 +1,7 @@
 """Fixtures of the client's tests: a live server, a token for it, and the client in this process."""
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,8 +42,16 @@ def plan(settings: Any) -> Iterator[worker.Plan]:
     settings.SYNCOVA_DOORBELL = "tests.ctl.worker.ring"
     worker.PLAN.opening, worker.PLAN.executes = worker.opens, True
     worker.PLAN.requests.clear()
+    worker.PLAN.broken = None
     yield worker.PLAN
     worker.PLAN.opening = None
+
+
+def wait_for_worker(seconds: float) -> None:
+    """Sleep as the client does between two looks, as long as there is somebody to wait for."""
+    if worker.PLAN.broken is not None:
+        raise KeyboardInterrupt
+    time.sleep(seconds)
 
 
 @pytest.fixture
@@ -57,10 +66,14 @@ def ctl(live_server: Any, plan: worker.Plan, monkeypatch: Any, capsys: Any, tmp_
     monkeypatch.setenv("SYNCOVA_TOKEN_FILE", str(tmp_path / "token"))
     monkeypatch.setenv("SYNCOVA_REPOSITORY_PASSWORD_FILE", str(tmp_path / "password"))
 
+    monkeypatch.setattr("jobs.ctl.patience.clock.sleep", wait_for_worker)
+
     def run(*words: str) -> Result:
         capsys.readouterr()
         code = main(list(words))
         captured = capsys.readouterr()
+        if worker.PLAN.broken is not None:
+            raise AssertionError("the worker of this test broke") from worker.PLAN.broken
         return Result(code, captured.out, captured.err)
 
     return run

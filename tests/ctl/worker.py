@@ -12,6 +12,7 @@ from jobs.conclusion import conclude
 from jobs.database_time import database_now
 from jobs.execution import execution_request
 from jobs.executors import ExecutionRequest, ExecutionResult, Figures, SourceResult
+from jobs.models import WorkerProcess
 from jobs.run_log import LogLine
 from jobs.services import WorkerInput, worker_seen
 from jobs.states import BackupMode, TaskState
@@ -29,6 +30,8 @@ class Plan:
     opening: Callable[[uuid.UUID], None] | None = None
     executes: bool = True
     requests: list[ExecutionRequest] = field(default_factory=list)
+    # What broke the worker: the bells of the server log it alone, and whoever waits for a run would wait for ever.
+    broken: BaseException | None = None
     # What a run without a job comes to.
     comes_to: Callable[[ExecutionRequest], ExecutionResult] = field(default=lambda _request: ExecutionResult())
 
@@ -66,8 +69,17 @@ def has_wrong_password(repository_id: uuid.UUID) -> None:
 
 
 def wake() -> None:
-    """Do a pass at once, as the control worker does."""
-    run_pass()
+    """Do a pass at once, as the control worker does.
+
+    Who is there says so again: on a machine that stands still for half a minute the slots would be gone, and since
+    nobody ticks, a run that is held for that would wait for ever.
+    """
+    WorkerProcess.objects.update(last_seen=database_now())
+    try:
+        run_pass()
+    except BaseException as error:
+        PLAN.broken = PLAN.broken or error
+        raise
 
 
 def sleeps() -> None:
@@ -78,6 +90,15 @@ def ring(run_id: uuid.UUID, fence: int, group: str) -> None:
     """Execute an admitted run: one file a source; a source named SKIPPED_PATH had one that could not be read."""
     if not PLAN.executes:
         return
+    try:
+        execute(run_id, fence)
+    except BaseException as error:
+        PLAN.broken = PLAN.broken or error
+        raise
+
+
+def execute(run_id: uuid.UUID, fence: int) -> None:
+    """Start a run, log a line, and end it."""
     assert transitions.start(run_id, fence, "worker-1", now=database_now())
     request = execution_request(run_id, fence)
     assert request is not None
