@@ -41,7 +41,7 @@ def repository_files() -> tuple[str, ...]:
 @cache
 def modules(*roots: str) -> tuple[Module, ...]:
     """Return the Python files below these roots."""
-    return tuple(_parse(name) for name in repository_files() if name.endswith(".py") and _below(name, roots))
+    return tuple(parsed(name) for name in repository_files() if name.endswith(".py") and _below(name, roots))
 
 
 def product() -> tuple[Module, ...]:
@@ -70,6 +70,7 @@ def _below(name: str, roots: tuple[str, ...]) -> bool:
 
 
 @cache
-def _parse(name: str) -> Module:
+def parsed(name: str) -> Module:
+    """Return one file."""
     text = (CLONE / name).read_text(encoding="utf-8")
     return Module(name, text, ast.parse(text, name))

@@ -3,6 +3,8 @@
 import ast
 import re
 import sys
+from collections.abc import Mapping
+from functools import cache
 from importlib.metadata import packages_distributions
 
 from tests.architecture.source_files import APPS, CLONE, Module, product
@@ -27,9 +29,15 @@ def declared(layer: str) -> set[str]:
     return {_canonical(name) for name in re.findall(r"^([A-Za-z0-9._-]+)", text, re.MULTILINE)}
 
 
+@cache
+def installed() -> Mapping[str, list[str]]:
+    """Return which distributions bring a module: a look through all of them, of which one is enough."""
+    return packages_distributions()
+
+
 def foreign_packages(module: Module) -> set[str]:
     """Return the distributions that a module imports directly, unknown modules under their own name."""
-    known = packages_distributions()
+    known = installed()
     found = set()
     for node in ast.walk(module.tree):
         names = [each.name for each in node.names] if isinstance(node, ast.Import) else []
