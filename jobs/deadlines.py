@@ -25,7 +25,11 @@ def expire_late(*, now: dt.datetime) -> int:
     """
     # Naming the job's presence lets the small index of active runs answer, whatever the history's length.
     bounded = Run.objects.filter(
-        state=RunState.QUEUED, job__isnull=False, not_before__lt=now, job__start_deadline_seconds__isnull=False
+        state=RunState.QUEUED,
+        job__isnull=False,
+        not_before__lt=now,
+        job__start_deadline_seconds__isnull=False,
+        repository__reindex_wanted_at__isnull=True,
     ).order_by("id")
     rows = bounded.values_list("id", "created_at", "not_before", "job__start_deadline_seconds")
     late = [

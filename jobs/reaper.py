@@ -29,7 +29,12 @@ def reap(*, now: dt.datetime, observed_since: dt.datetime) -> int:
     silent_since = now - dt.timedelta(seconds=settings.SYNCOVA_ORPHAN_SECONDS)
     if observed_since >= silent_since:
         return 0
-    silent = Run.objects.filter(state=RunState.RUNNING, heartbeat_at__lt=silent_since).order_by("heartbeat_at")
+    silent = Run.objects.filter(
+        # What became of runs in a restored dump is for the indexing of their repository to say.
+        repository__reindex_wanted_at__isnull=True,
+        state=RunState.RUNNING,
+        heartbeat_at__lt=silent_since,
+    ).order_by("heartbeat_at")
     rows = list(silent.values_list("id", "fence"))
     return sum(
         _ended(run_id, partial(transitions.orphan, run_id, fence, silent_since, now=now))

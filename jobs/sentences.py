@@ -132,6 +132,7 @@ def decision_sentence(decision: ScheduleDecision) -> str:
     reasons = {
         "missed": _("skipped: nothing ran the scheduler then; the newest missed one ran instead"),
         "job_active": _("merged into the job's run that had not ended"),
+        "ran_before_restore": _("ran before the database was restored from a dump: their backups are there"),
         "job_paused": _("not run: the job was paused"),
         "job_deleted": _("not run: the job was deleted"),
         "schedule_changed": _("not run: the schedule was changed"),

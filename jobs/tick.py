@@ -1,4 +1,4 @@
-"""One pass of the scheduler (A1): guard, reaper, unanswered runs, zone rules, claim, deadlines, admission.
+"""One pass of the scheduler (A1): guard, restored dump, reaper, unanswered runs, zones, claim, deadlines, admission.
 
 Owns the order alone. Many at once are fine: each step is safe by its own transactions, so a pass that dies half-way
 is no different from one that began later.
@@ -10,10 +10,12 @@ from typing import Final
 
 from jobs.admission import admit_waiting
 from jobs.claims import claim_due
+from jobs.clock_steps import correct_far_plans
 from jobs.deadlines import expire_late
 from jobs.groups import watch_groups
 from jobs.pass_guard import PassStart, begin_pass, pass_wanted
 from jobs.reaper import reap
+from jobs.restored import notice_restore
 from jobs.unanswered import ring_or_withdraw
 from jobs.upkeep import claim_upkeep
 from jobs.zone_rules import adopt_zone_rules
@@ -56,10 +58,14 @@ def run_pass(*, now: dt.datetime | None = None) -> PassResult:
 
 
 def _do(start: PassStart) -> PassResult:
+    notice_restore(now=start.now)
     orphaned = reap(now=start.now, observed_since=start.observed_since)
     watch_groups(now=start.now, observed_since=start.observed_since)
     inspections_sweep(now=start.now)
     answered = ring_or_withdraw(now=start.now)
+    if start.observed_since == start.now:
+        # A gap, or a clock that was set back.
+        correct_far_plans(now=start.now)
     adopt_zone_rules(now=start.now)
     claimed = claim_due(now=start.now)
     kept_up = claim_upkeep(now=start.now)

@@ -165,6 +165,15 @@ def expire(run_id: uuid.UUID, failure: Failure, *, not_before: dt.datetime, now:
         return run is not None and _close(run, job, verdict, now=now, actor="scheduler")
 
 
+def outcome_lost(run_id: uuid.UUID, failure: Failure, *, now: dt.datetime) -> bool:
+    """Active → failed: it had not ended in the dump that the database was restored from, and has gone on elsewhere."""
+    with transaction.atomic():
+        job = lock_job(run_id)
+        run = Run.objects.select_for_update(no_key=True).filter(id=run_id, finished_at__isnull=True).first()
+        verdict = Verdict(RunState.FAILED, "outcome_lost", failure=failure)
+        return run is not None and _close(run, job, verdict, now=now, actor="reindex")
+
+
 def orphan(run_id: uuid.UUID, fence: int, silent_since: dt.datetime, *, now: dt.datetime) -> bool:
     """Running → failed (transient), or cancelled if that was asked for, when no sign of life came since then (A15)."""
     with transaction.atomic():

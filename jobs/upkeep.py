@@ -34,7 +34,9 @@ def claim_upkeep(*, now: dt.datetime) -> Claimed:
     """Claim the plans that are due at `now` (database time) and that nobody else is claiming."""
     queued = coalesced = flagged = 0
     with transaction.atomic():
-        due = UpkeepPlan.objects.filter(next_at__lte=now, flag="", deleted_at__isnull=True)
+        due = UpkeepPlan.objects.filter(
+            next_at__lte=now, flag="", deleted_at__isnull=True, repository__reindex_wanted_at__isnull=True
+        )
         locked = due.select_for_update(skip_locked=True, of=("self",), no_key=True).select_related("repository")
         for plan in locked.order_by("next_at", "id"):
             try:

@@ -48,6 +48,12 @@ class Repository(models.Model):
     serial_gate = models.BooleanField(default=False)
     fence_intended = models.BigIntegerField(default=0)
     fence_confirmed = models.BigIntegerField(default=0)
+    # This database's turn as the repository's control plane: it rises when one restored from a dump takes over.
+    epoch = models.PositiveIntegerField(default=1, db_default=1)
+    # The database may know less than the repository (it was restored from a dump): nothing is planned or deleted.
+    reindex_wanted_at = models.DateTimeField(null=True, blank=True)
+    reindex_reason = models.TextField(blank=True, default="", db_default="")
+    reindexed_at = models.DateTimeField(null=True, blank=True)
     inspection_rung_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField()
 
@@ -100,6 +106,12 @@ class Repository(models.Model):
             models.CheckConstraint(
                 name="repositories_confirmed_fence_was_intended",
                 condition=Q(fence_confirmed__gte=0) & Q(fence_intended__gte=F("fence_confirmed")),
+            ),
+            models.CheckConstraint(name="repositories_epoch_is_positive", condition=Q(epoch__gte=1)),
+            models.CheckConstraint(
+                name="repositories_reindex_says_why",
+                condition=Q(reindex_wanted_at__isnull=True, reindex_reason="")
+                | Q(reindex_wanted_at__isnull=False, reindex_reason__gt=""),
             ),
         ]
 
@@ -181,17 +193,20 @@ class BackupMode(models.TextChoices):
 
 
 class Backup(models.Model):
-    """Where the manifest of one backup lies, with its figures (A9): never a copy, rebuilt from the repository.
+    """Where the manifest of one backup lies, with its figures (A9, H3): never a copy, rebuilt from the repository.
 
-    `run_id`, `task_run_id` and `source_id` are plain values: their rows belong to an app that imports this one.
+    `run_id`, `task_run_id`, `source_id` and `job_id` are plain values: their rows belong to an app that imports this
+    one, and may be lost. `run_id` is None where no control plane made the backup. `is_late`: it was completed when its
+    run had ended without it.
     """
 
     id = models.UUIDField(primary_key=True, editable=False)
     backup_id = models.TextField()
     repository = models.ForeignKey(Repository, on_delete=models.PROTECT, related_name="backups")
-    run_id = models.UUIDField()
+    run_id = models.UUIDField(null=True, blank=True)
     task_run_id = models.UUIDField(null=True, blank=True)
     source_id = models.UUIDField(null=True, blank=True)
+    job_id = models.UUIDField(null=True, blank=True)
     source_name = models.TextField(blank=True, default="")
     manifest_id = models.TextField()
     parent = models.TextField(null=True, blank=True)  # noqa: DJ001 - a full backup has none
@@ -203,6 +218,11 @@ class Backup(models.Model):
     files = models.BigIntegerField()
     skipped = models.BigIntegerField()
     warnings = models.BigIntegerField()
+    host = models.TextField(blank=True, default="", db_default="")
+    source_type = models.TextField(blank=True, default="", db_default="")
+    trigger = models.TextField(blank=True, default="", db_default="")
+    scheduled_for = models.DateTimeField(null=True, blank=True)
+    is_late = models.BooleanField(default=False, db_default=False)
     created_at = models.DateTimeField()
 
     class Meta:
@@ -212,6 +232,8 @@ class Backup(models.Model):
             models.Index(name="backups_by_age", fields=["repository", "-created_at", "-id"]),
             models.Index(name="backups_by_run", fields=["run_id"]),
             models.Index(name="backups_by_source", fields=["source_id", "-created_at"]),
+            models.Index(name="backups_by_job", fields=["job_id", "-created_at"]),
+            models.Index(name="backups_by_manifest", fields=["manifest_id"]),
         ]
         constraints = [
             models.UniqueConstraint(name="backups_id_is_unique_in_repository", fields=["repository", "backup_id"]),

@@ -19,8 +19,8 @@ from repositories.vault import password_context, unseal
 class RepositoryAccess:
     """Everything that opening takes; `expected_id` is None until the first opening adopted one (A10).
 
-    `remembered` is what was seen of that repository before. `credentials` let a worker in to a remote medium: they are
-    its machine's own (workers.media), never a row's.
+    `epoch` is this database's turn as its control plane; `remembered` is what was seen of that repository before.
+    `credentials` let a worker in to a remote medium: they are its machine's own (workers.media), never a row's.
     """
 
     id: uuid.UUID
@@ -28,6 +28,7 @@ class RepositoryAccess:
     password: bytes = field(repr=False)
     expected_id: str | None
     remembered: HighWater = field(repr=False)
+    epoch: int = 1
     credentials: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
@@ -45,4 +46,5 @@ def access_to(repository: Repository, remembered: HighWater) -> RepositoryAccess
         password=unseal(bytes(repository.sealed_password), password_context(repository.id)),
         expected_id=repository.repository_id,
         remembered=remembered,
+        epoch=repository.epoch,
     )

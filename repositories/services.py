@@ -58,6 +58,11 @@ class BackupReference:
     task_run_id: uuid.UUID | None = None
     source_id: uuid.UUID | None = None
     source_name: str = ""
+    job_id: uuid.UUID | None = None
+    host: str = ""
+    source_type: str = ""
+    trigger: str = ""
+    scheduled_for: dt.datetime | None = None
 
 
 def repository_register(

@@ -272,6 +272,12 @@ TABLE: tuple[Setting, ...] = (
         "Password of the repository, in place of --password-file.",
         secret=True,
     ),
+    Setting(
+        "SYNCOVA_MIGRATE_CONFIRM_FORCE",
+        Kind.TEXT,
+        CLIENT,
+        "`yes` lets one `migrate force N` claim a schema version. Read from the command's own environment alone.",
+    ),
     Setting("SYNCOVA_URL", Kind.TEXT, CLIENT, "Address of the API that `ctl` speaks to. Unset: what `up` wrote."),
     Setting("SYNCOVA_TOKEN", Kind.TEXT, CLIENT, "API token that `ctl` uses. Unset: what `up` wrote.", secret=True),
 )

@@ -5,6 +5,7 @@ goes through the control, in order and under the run's lease.
 """
 
 import logging
+import socket
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
@@ -21,7 +22,7 @@ from repositories.opening import RepositoryAccess
 from repositories.services import BackupReference, backup_record
 from repositories.troubles import repository_unopened
 from workers import outcome, run_journal
-from workers.openings import Look, Opening, record_look, record_opening
+from workers.openings import Look, Opening, record_look, record_opening, stored_mark
 from workers.recorder import record
 
 # They tell of the engine's process, not of what it tried to open.
@@ -90,7 +91,7 @@ class BackupEvents:
             )
         opening = Opening(
             observed_hex=event.repository_id,
-            stored_fence=event.highest_fence,
+            stored=stored_mark(event.controllers, self._access.id),
             confirmed_before=self._confirmed_before,
             fence=self._request.fence,
             look=self._look(event.seen, event.earlier_state),
@@ -172,4 +173,9 @@ class BackupEvents:
             task_run_id=source.task_run_id,
             source_id=source.source_id,
             source_name=outcome.clean(source.name),
+            job_id=self._request.job_id,
+            host=outcome.clean(socket.gethostname()),
+            source_type=source.type,
+            trigger=str(self._request.trigger),
+            scheduled_for=self._request.scheduled_for,
         )

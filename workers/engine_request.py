@@ -9,6 +9,7 @@ import socket
 from typing import Final
 
 from django.conf import settings
+from msgspec import structs
 
 from jobs.executors import ExecutionRequest, ExecutionSource
 from repositories.engine.process import requests
@@ -19,8 +20,6 @@ from workers.kept_indexes import kept_directory
 
 # What a program needs to reach a remote medium from behind a proxy; nothing else of the worker's environment.
 _PASSED_ON: Final = ("HOME", "TZ", "TMPDIR", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
-# The first epoch. A later one begins when the database is restored from an older dump and indexed again.
-FIRST_EPOCH: Final = 1
 
 
 def backup_request(request: ExecutionRequest, access: RepositoryAccess) -> requests.Request:
@@ -36,14 +35,26 @@ def backup_request(request: ExecutionRequest, access: RepositoryAccess) -> reque
             scheduled_for_ns=nanoseconds(request.scheduled_for),
             trigger=str(request.trigger),
         ),
-        # One row is one control plane's view of one repository, and survives a dump: its id names the controller.
-        controller=requests.ControllerReference(id=str(access.id), epoch=FIRST_EPOCH, fence_intended=request.fence),
+        controller=controller_of(access, request.fence),
         host=socket.gethostname(),
         sources=tuple(_source(source, options) for source in request.sources),
         bandwidth_bytes_per_second=request.bandwidth_limit_bps,
         strict=request.strict,
         skip_paths=skipped_paths(access.location),
     )
+
+
+def controller_of(access: RepositoryAccess, fence: int) -> requests.ControllerReference:
+    """Return this control plane's mark for a repository, under a fence that was intended before."""
+    # One row is one control plane's view of one repository, and survives a dump: its id names the controller.
+    return requests.ControllerReference(id=str(access.id), epoch=access.epoch, fence_intended=fence)
+
+
+def list_request(access: RepositoryAccess, fence: int | None = None) -> requests.Request:
+    """Return the request that lists the backups; with a fence the control plane's mark is put first."""
+    controller = None if fence is None else controller_of(access, fence)
+    own = structs.replace(access_of(access), expected_id=access.expected_id)
+    return requests.Request(operation="list", parent_pid=os.getpid(), repository=own, controller=controller)
 
 
 def info_request(access: RepositoryAccess) -> requests.Request:

@@ -12,6 +12,7 @@ from django.conf import settings
 
 from syncova_project.celery import CONTROL_QUEUE, LOOKUP_PREFIX, WORK_PREFIX, app
 from syncova_project.errors import SyncovaError
+from syncova_project.schema.guard import require_fitting_schema_if_reachable
 from workers import drain
 from workers.metronome import Metronome
 from workers.registration import Registrar
@@ -23,13 +24,21 @@ _threads: list[Registrar | Metronome] = []
 
 
 def refuse_bad_set_up(**_: Any) -> None:
-    """End the worker at its start when its executor cannot be made (A5): not at 2 a.m."""
-    if not _groups():
-        return
+    """End the worker at its start when its executor cannot be made (A5), or its database is another's (H9)."""
     try:
-        configured_executor()
+        require_fitting_schema_if_reachable()
+        if _groups():
+            configured_executor()
     except SyncovaError as error:
         # Celery logs and swallows what its receivers raise; this is what it lets through.
+        raise SystemExit(f"{error.code}: {error.message} {error.hint}".rstrip()) from error
+
+
+def refuse_bad_beat(**_: Any) -> None:
+    """End a beat at its start that is older than the database (H9): its ticks would be as old."""
+    try:
+        require_fitting_schema_if_reachable()
+    except SyncovaError as error:
         raise SystemExit(f"{error.code}: {error.message} {error.hint}".rstrip()) from error
 
 
@@ -70,6 +79,7 @@ def _serves(queue: str) -> bool:
 
 
 signals.celeryd_after_setup.connect(refuse_bad_set_up)
+signals.beat_init.connect(refuse_bad_beat)
 signals.worker_ready.connect(begin)
 signals.worker_shutting_down.connect(drain_children)
 signals.worker_shutdown.connect(end)

@@ -11,6 +11,7 @@ from typing import Final
 from jobs.database_time import database_now
 from jobs.models import SchedulerState
 from jobs.tick import run_pass
+from syncova_project.schema.guard import require_fitting_schema
 from workers.database import attempt, forget_connection
 
 SILENT_TICKS: Final = 3
@@ -49,6 +50,7 @@ class Metronome:
         silence = seconds_without_pass()
         if silence > SILENT_TICKS * self._tick_seconds:
             logger.warning("No pass for %.0f s although beat should ask for one: it is made here", silence)
+            require_fitting_schema()
             run_pass()
 
 

@@ -7,18 +7,21 @@ rolled back repository or an older database.
 
 import logging
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
 
 from jobs import transitions
 from jobs.database_time import database_now
+from repositories.control_plane import reindex_wanted
 from repositories.engine.high_water import HighWater
+from repositories.engine.process.protocol import ControllerInfo
 from repositories.freezing import repository_freeze
 from repositories.memory import state_seen, state_was_earlier
 from repositories.models import Repository
 from repositories.services import Observation, fence_confirm, observe_repository_id
-from workers.fences import KnownFences, alarm
+from workers.fences import Alarm, KnownMark, StoredMark, alarm
 from workers.outcome import clean
 
 logger = logging.getLogger(__name__)
@@ -40,31 +43,42 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """One opening by one run; `stored_fence` is what the repository held of this control plane before it."""
+    """One opening by one run; `stored` is what the repository held of this control plane before it."""
 
     observed_hex: str
-    stored_fence: int
+    stored: StoredMark
     confirmed_before: int
     fence: int
     look: Look
 
 
-def record_opening(opening: Opening) -> None:
-    """Record id and fence; freeze the repository for the runs after this one when either says that it must be."""
+def stored_mark(controllers: Sequence[ControllerInfo], repository_id: uuid.UUID) -> StoredMark:
+    """Return what a repository holds of this control plane, whose id there is that of the repository's row."""
+    mine = [StoredMark(each.epoch, each.highest_fence) for each in controllers if each.id == str(repository_id)]
+    return mine[0] if mine else StoredMark(0, 0)
+
+
+def record_opening(opening: Opening) -> Alarm | None:
+    """Record id and fence; freeze the repository for the runs after this one when either says that it must be.
+
+    Returns what the fence says: a run that is about to delete has to know.
+    """
     repository_id = opening.look.repository_id
     if _is_swapped(opening.observed_hex, opening.look):
-        return
+        return None
     if opening.look.earlier_state:
         # It was refused before the fence was put, which therefore tells the same, and no more.
         record_look(opening.look)
-        return
-    intended = Repository.objects.values_list("fence_intended", flat=True).get(pk=repository_id)
-    reason = alarm(opening.stored_fence, KnownFences(intended=intended, confirmed=opening.confirmed_before))
-    if reason is None:
+        return None
+    row = Repository.objects.only("epoch", "fence_intended").get(pk=repository_id)
+    known = KnownMark(row.epoch, intended=row.fence_intended, confirmed=opening.confirmed_before)
+    found = alarm(opening.stored, known)
+    if found is None:
         fence_confirm(repository_id=repository_id, fence=opening.fence)
         record_look(opening.look)
-        return
-    _freeze(opening.look, reason)
+    else:
+        _freeze(opening.look, found.reason, wants_reindex=found.wants_reindex)
+    return found
 
 
 def record_meeting(observed_hex: str, look: Look) -> None:
@@ -97,10 +111,11 @@ def _is_swapped(observed_hex: str, look: Look) -> bool:
     return True
 
 
-def _freeze(look: Look, reason: str) -> None:
+def _freeze(look: Look, reason: str, *, wants_reindex: bool = False) -> None:
     logger.error("Repository %s is frozen: %s", look.repository_id, reason)
     now = database_now()
     with transaction.atomic():
-        is_new = repository_freeze(repository_id=look.repository_id, reason=reason, run_id=look.run_id, now=now)
+        freeze = reindex_wanted if wants_reindex else repository_freeze
+        is_new = freeze(repository_id=look.repository_id, reason=reason, run_id=look.run_id, now=now)
         if is_new and look.run_id is not None:
             transitions.froze(look.run_id, look.repository_id, reason, now=now)

@@ -15,28 +15,19 @@ from jobs.executors import ExecutionRequest
 from repositories.engine.process import requests
 from repositories.opening import RepositoryAccess
 from syncova_project.instants import nanoseconds
-from workers.engine_request import FIRST_EPOCH, access_of, skipped_paths
+from workers.engine_request import access_of, controller_of, skipped_paths
 
 
 def prune_request(request: ExecutionRequest, access: RepositoryAccess, order: requests.PruneOrder) -> requests.Request:
-    """Return the request that prunes the run's repository."""
-    return _request("prune", request, _own(access), prune=order)
+    """Return the request that prunes the run's repository; the engine asks for the run's lease before it deletes."""
+    return _request("prune", request, _own(access), prune=order, **_fenced(request, access))
 
 
 def forget_request(
     request: ExecutionRequest, access: RepositoryAccess, order: requests.ForgetOrder
 ) -> requests.Request:
     """Return the request that deletes backups; the engine asks for the run's lease before it does."""
-    if is_dry(request):
-        return _request("forget", request, _own(access), forget=order)
-    controller = requests.ControllerReference(id=str(access.id), epoch=FIRST_EPOCH, fence_intended=request.fence)
-    run = requests.RunReference(
-        id=str(request.run_id),
-        fence=request.fence,
-        scheduled_for_ns=nanoseconds(request.scheduled_for),
-        trigger=str(request.trigger),
-    )
-    return _request("forget", request, _own(access), forget=order, controller=controller, run=run)
+    return _request("forget", request, _own(access), forget=order, **_fenced(request, access))
 
 
 def restore_request(
@@ -59,6 +50,19 @@ def copy_request(request: ExecutionRequest, origin: RepositoryAccess, target: Re
 def is_dry(request: ExecutionRequest) -> bool:
     """Tell whether a run was asked for its plan alone."""
     return request.parameters.get("dry_run") is True
+
+
+def _fenced(request: ExecutionRequest, access: RepositoryAccess) -> dict[str, Any]:
+    """Return what a deletion carries: this control plane's mark, and the run whose lease is to be confirmed."""
+    if is_dry(request):
+        return {}
+    run = requests.RunReference(
+        id=str(request.run_id),
+        fence=request.fence,
+        scheduled_for_ns=nanoseconds(request.scheduled_for),
+        trigger=str(request.trigger),
+    )
+    return {"controller": controller_of(access, request.fence), "run": run}
 
 
 def _own(access: RepositoryAccess) -> requests.RepositoryAccess:

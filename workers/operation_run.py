@@ -23,7 +23,8 @@ from workers import outcome
 from workers.damage import found
 from workers.engine_request import engine_environment
 from workers.engine_run import asked, follow, log_last_words
-from workers.openings import Look, Opening, record_look, record_meeting, record_opening
+from workers.fences import Alarm
+from workers.openings import Look, Opening, record_look, record_meeting, record_opening, stored_mark
 from workers.recorder import record
 
 Judge = Callable[[Mapping[str, Any]], ExecutionResult]
@@ -54,7 +55,8 @@ def carry_out(handed: Handed, order: Request, judge: Judge) -> ExecutionResult:
         events = _Events(handed, process)
         last = follow(process, handle=events.handle, stop=lambda: asked(handed.control))
         log_last_words(process, handed.control)
-    result = replace(_result(last, handed, judge), elsewhere=events.elsewhere)
+    done = outdated(events.alarm) if events.refused else _result(last, handed, judge)
+    result = replace(done, elsewhere=events.elsewhere)
     if isinstance(last, protocol.Finished) or events.elsewhere:
         return result
     # A copy that did not get so far as its second repository failed by the one that it reads.
@@ -72,12 +74,28 @@ def malformed(error: msgspec.ValidationError) -> ExecutionResult:
     return ExecutionResult(failure=Failure("CONFIGURATION", message, FailureClass.CONFIGURATION))
 
 
+def outdated(found: Alarm | None) -> ExecutionResult:
+    """Return the end of a run that may not delete: the database knows less than the repository, or that is unknown."""
+    why = found.reason if found else "What the repository holds of this control plane could not be compared."
+    failure = Failure(
+        "CONTROL_PLANE_OUTDATED",
+        outcome.clean(f"Nothing was deleted. {why}"),
+        FailureClass.CONFIGURATION,
+        hint="Let the database learn from the repository: ./syncova manage reindex_repository",
+    )
+    return ExecutionResult(failure=failure)
+
+
 class _Events:
     def __init__(self, handed: Handed, process: EngineProcess) -> None:
         self._handed = handed
         self._process = process
         self.opened = False
         self._same = False
+        # What the fences say, once they were compared; a deletion waits for that.
+        self.alarm: Alarm | None = None
+        self._compared = False
+        self.refused = False
         # The id of the repository that is there in place of the adopted one, "" when it is that one.
         self.elsewhere = ""
 
@@ -107,12 +125,16 @@ class _Events:
             return
         opening = Opening(
             observed_hex=event.repository_id,
-            stored_fence=event.highest_fence,
+            stored=stored_mark(event.controllers, self._handed.access.id),
             confirmed_before=self._handed.confirmed_before,
             fence=self._handed.request.fence,
             look=self._told(event.seen, event.earlier_state),
         )
-        record(self._handed.control, partial(record_opening, opening))
+        record(self._handed.control, partial(self._compare, opening))
+
+    def _compare(self, opening: Opening) -> None:
+        self.alarm = record_opening(opening)
+        self._compared = True
 
     def _look(self, seen: HighWater | None) -> None:
         if self._same:
@@ -128,7 +150,9 @@ class _Events:
         except LeaseLostError:
             self._process.confirm(event.id, ok=False)
         else:
-            self._process.confirm(event.id, ok=True)
+            # Writes are done in order, so what the fences say is known by now; if not, nothing may be deleted.
+            self.refused = not self._compared or self.alarm is not None
+            self._process.confirm(event.id, ok=not self.refused)
 
 
 def _result(last: protocol.Finished | protocol.Failed, handed: Handed, judge: Judge) -> ExecutionResult:

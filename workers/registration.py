@@ -16,6 +16,7 @@ from jobs.database_time import database_now
 from jobs.reaper import bury
 from jobs.services import WorkerInput, worker_gone, worker_seen
 from syncova_project import clock
+from syncova_project.schema.guard import require_fitting_schema
 from workers import drain
 from workers.database import attempt, forget_connection
 from workers.process_marks import is_gone, own_mark, own_place
@@ -73,6 +74,8 @@ class Registrar:
             forget_connection()
 
     def _seen(self, *, draining: bool) -> bool:
+        # Where the database was away at the start it is looked at now: who does not fit it is never counted on.
+        require_fitting_schema()
         now = database_now()
         # First the dead of this machine: their runs must not count against the slots that are told next.
         ended = bury(own_place(), is_gone, now=now)

@@ -8,6 +8,7 @@ import uuid
 
 from jobs.tick import run_pass
 from syncova_project.celery import TICK_TASK, app
+from syncova_project.schema.guard import require_fitting_schema
 from workers.database import attempt
 from workers.doorbell import EXECUTE_TASK, INSPECT_TASK
 from workers.operations import inspect
@@ -17,7 +18,13 @@ from workers.supervisor import supervise
 @app.task(name=TICK_TASK)
 def tick() -> None:
     """One pass of the scheduler (A1); while the database is away there is nothing to pass over."""
-    attempt(run_pass)
+    attempt(_pass)
+
+
+def _pass() -> None:
+    # Where the database was away when this process began, it is looked at now.
+    require_fitting_schema()
+    run_pass()
 
 
 @app.task(name=EXECUTE_TASK)

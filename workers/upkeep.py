@@ -50,7 +50,9 @@ def prune(
         order = order_of(request.parameters, PruneOrder)
     except msgspec.ValidationError as error:
         return malformed(error)
-    handed = Handed(request, control, access)
+    handed = _intended(Handed(request, control, access), row)
+    if handed is None:
+        return ExecutionResult(cancelled=control.cancelled())
     return carry_out(handed, prune_request(request, access, order), partial(_pruned, control))
 
 
@@ -62,15 +64,20 @@ def forget(
         order = order_of(request.parameters, ForgetOrder)
     except msgspec.ValidationError as error:
         return malformed(error)
-    handed = Handed(request, control, access)
-    if not is_dry(request):
-        # Committed before the repository can hold it: what is found there later and is higher was never ours.
-        intend = partial(fence_intend, repository_id=row.id, fence=request.fence)
-        until_done(intend, give_up=lambda: asked(control))
-        if asked(control):
-            return ExecutionResult(cancelled=control.cancelled())
-        handed = replace(handed, confirmed_before=row.fence_confirmed)
+    handed = _intended(Handed(request, control, access), row)
+    if handed is None:
+        return ExecutionResult(cancelled=control.cancelled())
     return carry_out(handed, forget_request(request, access, order), partial(_forgotten, control))
+
+
+def _intended(handed: Handed, row: Repository) -> Handed | None:
+    """Note the fence that a deletion will put; a plan puts none. None: somebody wants the run to end."""
+    if is_dry(handed.request):
+        return handed
+    # Committed before the repository can hold it: what is found there later and is higher was never ours.
+    intend = partial(fence_intend, repository_id=row.id, fence=handed.request.fence)
+    until_done(intend, give_up=lambda: asked(handed.control))
+    return None if asked(handed.control) else replace(handed, confirmed_before=row.fence_confirmed)
 
 
 def _pruned(control: ExecutionControl, report: Mapping[str, Any]) -> ExecutionResult:

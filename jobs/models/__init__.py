@@ -1,6 +1,7 @@
 """Rows of jobs, one concept a file; owns what the database must hold. Rules over several rows live in services."""
 
 from jobs.models.breaker import RepositoryBreaker
+from jobs.models.database_home import DatabaseHome
 from jobs.models.dependency import JobDependency
 from jobs.models.job import Job
 from jobs.models.log import RunLogChunk
@@ -17,6 +18,7 @@ from jobs.models.upkeep import UpkeepDecision, UpkeepPlan
 from jobs.models.window import Window
 
 __all__ = [
+    "DatabaseHome",
     "Job",
     "JobDependency",
     "JobRevision",

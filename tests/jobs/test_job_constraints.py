@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from jobs.models import (
+    DatabaseHome,
     Job,
     JobDependency,
     JobRevision,
@@ -283,3 +284,8 @@ def make_window(**fields: Any) -> Window:
 def test_the_scheduler_has_one_row() -> None:
     with refused_by("scheduler_state_has_one_row"):
         SchedulerState.objects.create(id=2)
+
+
+def test_a_database_has_one_home() -> None:
+    with refused_by("database_home_has_one_row"):
+        DatabaseHome.objects.create(id=2, system_identifier=1, table_oid=1, since=NOW)

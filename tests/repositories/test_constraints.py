@@ -37,6 +37,9 @@ def make_freeze(repository: Repository, **fields: Any) -> RepositoryFreeze:
         ("repositories_run_limit_is_positive", {"max_concurrent_runs": 0}),
         ("repositories_confirmed_fence_was_intended", {"fence_intended": 1, "fence_confirmed": 2}),
         ("repositories_confirmed_fence_was_intended", {"fence_confirmed": -1, "fence_intended": -1}),
+        ("repositories_epoch_is_positive", {"epoch": 0}),
+        ("repositories_reindex_says_why", {"reindex_wanted_at": NOW}),
+        ("repositories_reindex_says_why", {"reindex_reason": "restored"}),
     ],
 )
 def test_a_bad_repository_is_refused(constraint: str, fields: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from repositories.engine.clock import SYSTEM_CLOCK
 from repositories.engine.display import show_text
 from repositories.engine.format.kinds import ObjectKind, object_name
 from repositories.engine.process.channel import Channel
-from repositories.engine.process.introduction import introduce, refuse_another
+from repositories.engine.process.introduction import introduce, introduce_writer, refuse_another
 from repositories.engine.process.protocol import Log
 from repositories.engine.process.reports import progress_event
 from repositories.engine.process.requests import PruneOrder, Request
@@ -24,8 +24,11 @@ _HELD_UP = 11
 def prune_repository(request: Request, channel: Channel) -> dict[str, Any]:
     """Prune the repository; with the request's `dry_run` nothing is written but a lease."""
     order = request.prune or PruneOrder()
-    repository = introduce(request, channel, writes=not request.dry_run)
+    repository = introduce(request, channel) if request.dry_run else introduce_writer(request, channel)
     refuse_another(request, repository)
+    if not request.dry_run and request.run is not None:
+        repository.require_writable()
+        channel.confirm("")
 
     def report(progress: Progress) -> None:
         channel.send(progress_event(progress, None))

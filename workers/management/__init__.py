@@ -1,0 +1,1 @@
+"""Commands that open repositories, on a machine that reaches them."""
