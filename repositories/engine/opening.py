@@ -5,7 +5,7 @@ Owns the way from a secret to an opened store. Everything on the medium is hosti
 
 import contextlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from repositories.engine.codec.envelopes import open_record
@@ -35,6 +35,7 @@ from repositories.engine.keys.slots import Slot, SlotRole, parse_slot
 from repositories.engine.limits import MAX_SLOTS
 from repositories.engine.objects.absent import nothing_there
 from repositories.engine.objects.decided import finish_decided
+from repositories.engine.objects.first_looks import FirstLooks
 from repositories.engine.objects.inventoried import with_inventory
 from repositories.engine.objects.pairs import list_names, read_either
 from repositories.engine.objects.side_by_side import side_by_side
@@ -68,6 +69,16 @@ def unlock(
     Raises RepositoryNotFoundError, WrongKeyError, UnsupportedFormatError, IntegrityError; InventoryLostError unless
     `without_inventory`: then nothing from before the last rotation counts, and nobody may write.
     """
+    if storage.reads_at_once > 1:
+        ahead = FirstLooks(storage)
+        with contextlib.suppress(EngineError):
+            opened = _unlock(ahead, secret, randomness) if ahead.are_taken() else None
+            if opened is not None and opened.inventory_lost is None:
+                return replace(opened, store=replace(opened.store, storage=storage))
+    return _with_inventory(_unlock(storage, secret, randomness), needed=not without_inventory)
+
+
+def _unlock(storage: Storage, secret: bytes, randomness: Randomness) -> OpenedRepository:
     names = list(list_names(storage, ObjectKind.CONFIG))
     if not names:
         raise nothing_there(storage)
@@ -86,7 +97,7 @@ def unlock(
         raise type(failure)(failure.message, hint=_FROM_A_COPY) from failure
     if not opened:
         raise failure or WrongKeyError("no key slot opens", hint="check the password")
-    return _with_inventory(opened[0] if len(opened) == 1 else _really_made(opened), needed=not without_inventory)
+    return opened[0] if len(opened) == 1 else _really_made(opened)
 
 
 def _with_inventory(opened: OpenedRepository, *, needed: bool) -> OpenedRepository:

@@ -31,8 +31,8 @@ from repositories.engine.reader import ChunkReader
 from repositories.engine.retention.deleted import Notes, NotesReader
 from repositories.engine.sessions.checkpoints import read_checkpoints
 from repositories.engine.sessions.options import WriteOptions
-from repositories.engine.sessions.read import ReadSession
-from repositories.engine.sessions.views import accepted_by_newest_sweep, read_damage, read_hurt, read_newest_sweep
+from repositories.engine.sessions.read import ReadSession, read_index
+from repositories.engine.sessions.views import accepted_by_newest_sweep, read_hurt, read_newest_sweep
 from repositories.engine.sessions.write import WriteSession as StoreWriteSession
 from repositories.engine.storage.base import Storage, StoredObject
 
@@ -157,8 +157,9 @@ class Repository:
         """
         manifests = self._read_manifests()
         # Sweeps and tombstones last: those that came after the listing speak of each listed manifest.
-        sweep = read_newest_sweep(self.store)
-        gone = self._notes.deleted(self.clock.now_ns())
+        sweep, gone = self.store.both(
+            lambda: read_newest_sweep(self.store), lambda: self._notes.deleted(self.clock.now_ns())
+        )
         with self._lock:
             self._damaged = tuple(each for each in self._damaged if each not in gone)
         found = [
@@ -190,16 +191,15 @@ class Repository:
         with self._lock:
             listed = read_checkpoints(self.store, self._checkpoints)
             self._checkpoints = {**listed.counted, **listed.void}
-        damaged = [object_name(ObjectKind.CHECKPOINT, each) for each in listed.damaged]
-        return Checkpoints(_in_order(listed.counted), _in_order(listed.void), damaged)
+        names = [object_name(ObjectKind.CHECKPOINT, each) for each in listed.damaged]
+        return Checkpoints(_in_order(listed.counted), _in_order(listed.void), names)
 
     def reader(self) -> ChunkReader:
         """Return a reader over the index as it is listed now; what that lacks is looked for in packs' directories.
 
         There a pack of any epoch counts: each chunk is hashed again, and only what counts can have named its id.
         """
-        known = self.catalogue.live_index(accepted_by_newest_sweep(self.store))
-        index = known.index(frozenset(), read_damage(self.store))
+        index = read_index(self.store, self.catalogue)
         recovery = IndexRecovery(self.store, self.pack_reader, index, lambda _: True, self.warn)
         return ChunkReader(index, self.pack_reader, self.keyring, recovery=recovery)
 

@@ -32,12 +32,13 @@ def read_high_water(repository: Repository, remembered: HighWater) -> HighWater:
     """
     store = repository.store
     generation = store.keyring.generation
-    slots = tuple(name.rpartition("/")[2] for name in store.names(ObjectKind.SLOT) if _is_of(name, generation))
-    # Marks before sweeps: a mark that is gone by the first look has a sweep that the second one sees.
-    marked = _newest_mark(store)
-    sweep = read_newest_sweep(store).number
+    names, ((marked, sweep), backups) = store.both(
+        lambda: store.names(ObjectKind.SLOT),
+        lambda: store.both(lambda: _newest_numbers(store), lambda: repository.backups(deleted=True)),
+    )
+    slots = tuple(name.rpartition("/")[2] for name in names if _is_of(name, generation))
     fence = remembered.fence if marked is None else max(marked, sweep)
-    newest = repository.backups(deleted=True)[-MANIFESTS_KEPT:]
+    newest = backups[-MANIFESTS_KEPT:]
     manifests = tuple(stored.object_id for stored in newest)
     return HighWater(generation, sweep, manifests, fence, slots, backups=_known(newest, remembered, manifests))
 
@@ -60,7 +61,8 @@ def judge(repository: Repository, remembered: HighWater, now: HighWater) -> str:
     back = [each for each in now.slots if each in remembered.ended_slots]
     if now.generation == remembered.generation and back:
         return f"key {back[0][:8]} is there again, which was removed: what it sealed opens the repository"
-    gone = _gone(repository, remembered.manifests)
+    shown_now = frozenset(now.manifests)
+    gone = _gone(repository, tuple(each for each in remembered.manifests if each not in shown_now))
     return _told(gone, remembered.backups) if gone else ""
 
 
@@ -100,6 +102,11 @@ def _told(gone: list[str], backups: tuple[SeenBackup, ...]) -> str:
 def _name(backup: SeenBackup) -> str:
     when = show_time(backup.received_ns)
     return f"{backup.short_id} of {backup.source} of {when}, manifest {backup.manifest_id}"
+
+
+def _newest_numbers(store: ObjectStore) -> tuple[int | None, int]:
+    # Marks before sweeps: a mark that is gone by the first look has a sweep that the second one sees.
+    return _newest_mark(store), read_newest_sweep(store).number
 
 
 def _newest_mark(store: ObjectStore) -> int | None:

@@ -42,10 +42,20 @@ class LiveIndex:
     segments: dict[bytes, LiveSegment]
     base: PlaceTable
 
+    def count(self) -> int:
+        """Return how many packs the segments name; one may be counted several times."""
+        others = (segment for segment in self.segments.values() if not _is_in(self.base, segment))
+        return len(self.base.packs) + sum(len(segment.packs) for segment in others)
+
     def lengths(self) -> Iterator[tuple[bytes, int]]:
         """Yield (id, length) of the packs that the segments name; one may come several times."""
         yield from self.base.pack_lengths()
         yield from lengths_of(self.segments, self.base)
+
+    def names(self) -> Iterator[str]:
+        """Yield what `lengths` does the ids of, in hex; quicker for very many."""
+        yield from self.base.pack_names()
+        yield from (pack_id.hex() for pack_id, _ in lengths_of(self.segments, self.base))
 
     def index(self, unusable: frozenset[bytes], damaged: Mapping[bytes, frozenset[bytes]]) -> ChunkIndex:
         """Return a look-up structure of its own over these segments."""

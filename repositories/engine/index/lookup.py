@@ -5,7 +5,7 @@ that the indexes of one process share; what one of them learns lies in a second 
 """
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -17,6 +17,8 @@ from repositories.engine.packs.table import split_table, table_layout
 
 _LAYOUTS_KEPT = 128
 _Layout = tuple[int, BlockPlace, bytes, tuple[int, ...]]
+IsThere = Callable[[bytes, int], bool]
+"""Tells of a pack (id, length) whether it is on the medium as it was put."""
 
 
 class Location(msgspec.Struct, frozen=True, gc=False):
@@ -34,7 +36,7 @@ class ChunkIndex:
 
     `unusable` packs (marked by a prune) and `damaged` chunks (pack id → chunk ids, empty for the whole pack) can be
     located but are not present: new content is stored again. `base` is shared and not changed. A place has an ordinal;
-    those of the base come first.
+    those of the base come first. `found_absent` are packs that were not there when they were first used.
     """
 
     def __init__(
@@ -46,9 +48,12 @@ class ChunkIndex:
         self._own = PlaceTable()
         self._first_own = len(self._base)
         self._tables = ((self._base, 0), (self._own, self._first_own))
-        self._in_base = self._base.chunks.find
+        self._in_base = self._base.chunks.find_any
         self._in_own = self._own.chunks.find
         self._doubtful = bytearray()  # by ordinal; empty while there is none
+        self._unseen = bytearray()  # by ordinal: 1 where it is not known whether the pack is there
+        self._is_there: IsThere = _always
+        self.found_absent: set[bytes] = set()
         self._layouts: dict[int, _Layout] = {}
         self._last: _Layout | None = None
         self._lock = threading.Lock()
@@ -96,6 +101,11 @@ class ChunkIndex:
             for ordinal, _ in self.places_in(packs):
                 self._set_doubtful(ordinal)
 
+    def look_when_used(self, is_there: IsThere) -> None:
+        """Ask of each pack that is known by now before a chunk in it counts as present for the first time."""
+        self._is_there = is_there
+        self._unseen = bytearray(b"\1") * (self._first_own + len(self._own))
+
     def present(self, chunk_id: bytes) -> int | None:
         """Return the chunk's ordinal if it counts as stored, else None. Cheap: a microsecond."""
         ordinal = self._in_base(chunk_id)
@@ -104,8 +114,12 @@ class ChunkIndex:
             if ordinal is None:
                 return None
             ordinal += self._first_own
+        if self._unseen:
+            self._look_at((ordinal,))
         if not self._doubtful or not self._is_doubtful(ordinal):
             return ordinal
+        if self._unseen:
+            self._look_at(self._ordinals(chunk_id))
         return next((each for each in self._ordinals(chunk_id) if not self._is_doubtful(each)), None)
 
     def packs_where(self, flags: bytes | bytearray) -> frozenset[bytes]:
@@ -167,6 +181,21 @@ class ChunkIndex:
             layout = self._layouts[key] = (offset + start, place, *table_layout(place.record.table))
         return layout
 
+    def _look_at(self, ordinals: Iterable[int]) -> None:
+        """Look at the packs of these places, where that was not done yet."""
+        for ordinal in ordinals:
+            if ordinal >= len(self._unseen) or not self._unseen[ordinal]:
+                continue
+            table, offset = self._tables[ordinal >= self._first_own]
+            number = table.pack_of(ordinal - offset)
+            first, end = table.span(number)
+            pack_id, length = table.pack_length(number)
+            if not self._is_there(pack_id, length):
+                self.found_absent.add(pack_id)
+                self.distrust(frozenset({pack_id}))
+            # Last: until then other threads look for themselves.
+            self._unseen[offset + first : offset + end] = bytes(end - first)
+
     def _is_doubted(self, pack_id: bytes) -> bool:
         return pack_id in self._unusable or pack_id in self._damaged
 
@@ -218,3 +247,8 @@ class KnownPacks(Mapping[bytes, PackRecord]):
         """Yield (id, length) of all packs, without making records."""
         for table in self._tables:
             yield from table.pack_lengths()
+
+
+def _always(pack_id: bytes, length: int) -> bool:
+    del pack_id, length
+    return True

@@ -48,19 +48,24 @@ class Standing(enum.Enum):
 
 
 class KeyWatch:
-    """Looks at announcements, intents and keyrings. For one thread."""
+    """Looks at announcements, intents and keyrings. Threads look one after the other."""
 
     def __init__(self, store: ObjectStore, clock: Clock, pause: Pause = pause_thread) -> None:
         self._store = store
         self._clock = clock
         self._pause = pause
         self._seen: dict[bytes, tuple[int, float]] = {}
+        self._lock = threading.Lock()
 
     def look(self) -> Standing:
         """Return how things stand; finishes what is decided. Raises the storage's errors.
 
         Announcements first, keyrings last: what is gone by the first look has a keyring that the last one sees.
         """
+        with self._lock:
+            return self._look()
+
+    def _look(self) -> Standing:
         store = self._store
         rotating = [each for _, each in self.changes() if each.purpose == SessionPurpose.ROTATE]
         intents = [each for each in read_intents(store.storage) if each.generation > store.keyring.generation]

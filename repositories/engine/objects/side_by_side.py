@@ -1,4 +1,4 @@
-"""Doing the same with many objects, several at once where the medium is far away.
+"""Doing the same with many objects, or several things that need nothing of each other, at once where the medium is far.
 
 Owns the threads of one such round. A repository of a year has hundreds of small objects to read, each a round trip.
 """
@@ -21,3 +21,16 @@ def side_by_side(act: Callable[[_A], _B], items: Sequence[_A], at_once: int) -> 
         yield from pool.map(act, items)
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def both(first: Callable[[], _A], second: Callable[[], _B], at_once: int) -> tuple[_A, _B]:
+    """Return what two looks return that need nothing of each other. Raises what they raise, the first one's before.
+
+    Near by they come one after the other, and the second one not at all where the first one fails.
+    """
+    if at_once < 2:
+        return first(), second()
+    with ThreadPoolExecutor(1, "syncova-side") as pool:
+        beside = pool.submit(second)
+        found = first()
+        return found, beside.result()

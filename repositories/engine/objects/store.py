@@ -32,10 +32,12 @@ from repositories.engine.format.kinds import ObjectKind, object_id_of, object_na
 from repositories.engine.ids import Randomness, new_object_id
 from repositories.engine.keys.keyring import Keyring
 from repositories.engine.objects.pairs import delete_all, list_names, put_all, read_either
-from repositories.engine.objects.side_by_side import side_by_side
+from repositories.engine.objects.side_by_side import both, side_by_side
 from repositories.engine.storage.base import Storage
 
 _T = TypeVar("_T")
+_A = TypeVar("_A")
+_B = TypeVar("_B")
 _UNTRUSTED = frozenset({ObjectKind.SESSION, ObjectKind.KEY_CHANGE})
 
 
@@ -160,6 +162,10 @@ class ObjectStore:
         """
         seen = dict(known)
         return steadily(lambda: self._read_listed(kind, seen, parse))
+
+    def both(self, first: Callable[[], _A], second: Callable[[], _B]) -> tuple[_A, _B]:
+        """Return what two looks return that need nothing of each other: at once where the medium is far away."""
+        return both(first, second, self.storage.reads_at_once)
 
     def _read_listed(self, kind: ObjectKind, seen: dict[bytes, _T], parse: Callable[[bytes], _T]) -> WholeObjects[_T]:
         """Read what is listed now and not among `seen`, which gains what was read."""

@@ -43,9 +43,10 @@ def back_up_sources(request: Request, channel: Channel) -> dict[str, Any]:
     done = 0
     options = WriteOptions(compression=request.compression)
     with repository.begin_write(options) as session, taking_back(request.repository, session):
-        _tell_absent(session, channel)
+        _tell_absent(len(session.absent_packs), channel)
         for source in request.sources:
             done += _SourceRun(request, run, source, channel, bucket).execute(session)
+        _tell_absent(len(session.reader().index.found_absent), channel)
     return {"succeeded": done, "failed": len(request.sources) - done}
 
 
@@ -67,8 +68,7 @@ def _refuse_repeated(sources: tuple[SourceRequest, ...]) -> None:
         seen.add(identity)
 
 
-def _tell_absent(session: WriteSession, channel: Channel) -> None:
-    count = len(session.absent_packs)
+def _tell_absent(count: int, channel: Channel) -> None:
     if count:
         are = "is" if count == 1 else "are"
         message = (

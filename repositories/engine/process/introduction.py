@@ -21,8 +21,8 @@ def introduce(request: Request, channel: Channel, *, writes: bool = False) -> Re
 
     Who only reads is warned of an earlier state; an operation that `writes` is refused for it, in the same words.
     """
-    repository = _open(request, channel, writes=writes)
-    _tell(request, channel, repository, read_controllers(repository))
+    repository, before = _open(request, channel, writes=writes)
+    _tell(request, channel, repository, before)
     return repository
 
 
@@ -44,8 +44,7 @@ def introduce_reader(request: Request, channel: Channel) -> Repository:
 
 def introduce_writer(request: Request, channel: Channel) -> Repository:
     """Open the repository, record the request's control plane in it, and tell what stood there before."""
-    repository = _open(request, channel, writes=True)
-    before = read_controllers(repository)
+    repository, before = _open(request, channel, writes=True)
     if request.controller is not None and repository.refuse_writing is None:
         _record(repository, request.controller, before)
     _tell(request, channel, repository, before)
@@ -70,11 +69,15 @@ def uuid_of(text: str, what: str) -> uuid.UUID:
         raise ConfigurationError(f"{show_text(text)} is no {what}", hint="these ids are UUIDs") from None
 
 
-def _open(request: Request, channel: Channel, *, writes: bool) -> Repository:
+def _open(request: Request, channel: Channel, *, writes: bool) -> tuple[Repository, list[Controller]]:
+    """Open the repository, compare it with what was seen of it, and return it with its control planes."""
     repository = open_for(request.repository)
     repository.warn = lambda message: channel.send(Log(level="warning", message=message))
-    opening.watch_states(request.repository, repository, writes=writes)
-    return repository
+    _, before = repository.store.both(
+        lambda: opening.watch_states(request.repository, repository, writes=writes),
+        lambda: read_controllers(repository),
+    )
+    return repository, before
 
 
 def _record(repository: Repository, mine: ControllerReference, before: list[Controller]) -> None:

@@ -44,7 +44,7 @@ class _Opening:
 
 
 _begun: list[_Opening] = []
-_watched: list[SeenStates | ToldState] = []
+_watched: list[tuple[SeenStates | ToldState, bool]] = []
 
 
 def begin(access: RepositoryAccess) -> None:
@@ -94,19 +94,23 @@ def watch_states(
     states = watch(access, repository)
     repository.warn = warn
     if states is not None:
-        _watched.append(states)
+        _watched.append((states, writes))
     return states
 
 
 def note_states() -> None:
-    """Remember the states of the repositories that this process has opened, at the end of what it did."""
-    for states in _watched:
-        states.note()
+    """Remember the states of the repositories that this process has written to, at the end of what it did.
+
+    Those that it only read are remembered since they were looked at.
+    """
+    for states, writes in _watched:
+        if writes:
+            states.note()
 
 
 def told_state() -> ToldState | None:
     """Return what the caller has to remember of the repository that its request names, if it keeps that."""
-    return next((states for states in _watched if isinstance(states, ToldState)), None)
+    return next((states for states, _ in _watched if isinstance(states, ToldState)), None)
 
 
 def storage_of(access: RepositoryAccess) -> Storage:

@@ -1,6 +1,7 @@
 """The read session: a lease that keeps packs from being taken away under a restore or check.
 
-Owns the lease only. A medium that cannot be written to is read without one: nobody can prune it either.
+Owns the lease, and the index that readers look into. A medium that cannot be written to is read without a lease: nobody
+can prune it either.
 """
 
 from repositories.engine.clock import Clock
@@ -11,9 +12,11 @@ from repositories.engine.errors import (
     UnsupportedFormatError,
 )
 from repositories.engine.format.collection import SessionPurpose
+from repositories.engine.index.catalogue import Catalogue
+from repositories.engine.index.lookup import ChunkIndex
 from repositories.engine.objects.store import ObjectStore
 from repositories.engine.sessions.leases import Lease
-from repositories.engine.sessions.views import read_marks
+from repositories.engine.sessions.views import accepted_by_newest_sweep, read_damage, read_marks
 
 
 class ReadSession:
@@ -46,3 +49,10 @@ class ReadSession:
         """End the lease. Safe to call twice."""
         if self._lease is not None:
             self._lease.end()
+
+
+def read_index(store: ObjectStore, catalogue: Catalogue) -> ChunkIndex:
+    """Return a look-up structure over what live segments name now, with the damage that is known."""
+    accepts = accepted_by_newest_sweep(store)
+    known, damage = store.both(lambda: catalogue.live_index(accepts), lambda: read_damage(store))
+    return known.index(frozenset(), damage)

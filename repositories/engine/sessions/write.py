@@ -30,10 +30,10 @@ from repositories.engine.sessions.fences import MarksView
 from repositories.engine.sessions.gather import Gatherer
 from repositories.engine.sessions.leases import Lease
 from repositories.engine.sessions.options import WriteOptions
-from repositories.engine.sessions.presence import absent_packs
+from repositories.engine.sessions.presence import absent_packs, usable_index
 from repositories.engine.sessions.references import References
 from repositories.engine.sessions.taking_back import put_manifest, take_back
-from repositories.engine.sessions.views import accepted_by_newest_sweep, read_damage, read_marks
+from repositories.engine.sessions.views import accepted_by_newest_sweep, read_marks
 
 _COMMIT_TRIES = 3
 _NOT_COMMITTED = "nothing was committed"
@@ -61,8 +61,7 @@ class WriteSession:
             self.fence = self._marks.highest
             self.lease.hold_fence(self.fence, tell=self._marks.waiting)
             self._live = (known := catalogue.live_index(accepted_by_newest_sweep(store))).segments
-            self.absent_packs = absent_packs(store.storage, known.lengths())
-            self._index = known.index(self._marks.packs | self.absent_packs, read_damage(store))
+            self.absent_packs, self._index = usable_index(store, known, self._marks.packs)
             self._recovery = IndexRecovery(store, PackReader(store), self._index, self._may_adopt)
         except BaseException:
             self.lease.end()
@@ -278,7 +277,8 @@ class WriteSession:
         sweep yet (tests/engine/model/). So is a rotation's announcement
         (tests/engine/keychain/test_rotation_model.py).
         """
-        return self._read_marks().highest <= self.fence and self._keys.look() is Standing.QUIET
+        marks, standing = self._store.both(self._read_marks, self._keys.look)
+        return marks.highest <= self.fence and standing is Standing.QUIET
 
     def _read_marks(self) -> MarksView:
         try:

@@ -51,7 +51,7 @@ def test_a_failed_beginning_leaves_no_lease(repository: Repository, monkeypatch:
     def fail(_store: object) -> None:
         raise RepositoryError("no answer")
 
-    monkeypatch.setattr("repositories.engine.sessions.write.read_damage", fail)
+    monkeypatch.setattr("repositories.engine.sessions.presence.read_damage", fail)
     with pytest.raises(RepositoryError):
         repository.begin_write(SMALL_PACKS)
     assert names(repository, "sessions/") == []

@@ -1,13 +1,24 @@
 """Which packs are not there as they were put: one listing, compared by id and length (4.3, guarantee 3)."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from repositories.engine.format.kinds import ObjectKind, object_id_of, object_name, sizes_by_id
-from repositories.engine.sessions.presence import absent_packs, pack_sizes
+from repositories.engine.ids import ChunkKind
+from repositories.engine.index.catalogue import LiveIndex
+from repositories.engine.index.places import PlaceTable
+from repositories.engine.index.segments import SegmentRecord
+from repositories.engine.packs.directory import HASH_UNKNOWN, PackClass, PackRecord
+from repositories.engine.repository import Repository, open_repository
+from repositories.engine.sessions import presence
+from repositories.engine.sessions.presence import absent_packs, pack_sizes, surely_absent
 from repositories.engine.storage.local import LocalStorage
 from repositories.engine.storage.memory import MemoryStorage
+from tests.engine.contents import SMALL_PACKS, nothing
+from tests.engine.repositories import PASSWORD, local_repository
 
 ID = "0123456789abcdef" * 2
 IDS = st.binary(min_size=16, max_size=16).map(bytes.hex)
@@ -48,3 +59,89 @@ def test_missing_and_cut_packs_are_named(kind: str, tmp_path: object) -> None:
     named = [(pack_id(0), 100), (pack_id(1), 101), (pack_id(2), 999), (pack_id(9), 109)]
     assert absent_packs(storage, named) == {pack_id(2), pack_id(9)}
     assert absent_packs(storage, iter(named[:2]), iter([(pack_id(3), 0)])) == {pack_id(3)}
+
+
+def live(*named: tuple[bytes, int]) -> LiveIndex:
+    """Return an index of empty packs: half of them in the table, the others in a segment."""
+    packs = [PackRecord(pack_id, length, HASH_UNKNOWN, PackClass.DATA, b"", ()) for pack_id, length in named]
+    table = PlaceTable()
+    for pack in packs[: len(packs) // 2]:
+        table.add(pack)
+    return LiveIndex({b"segment": SegmentRecord(0, b"", 0, (), tuple(packs[len(packs) // 2 :]))}, table)
+
+
+@pytest.mark.parametrize("many", [3, 4])
+def test_of_very_many_packs_names_are_compared_and_sizes_looked_at_later(many: int, tmp_path: Path) -> None:
+    """A session on a million packs begins without a look at each of them (engine.md, 8, scale)."""
+    storage = LocalStorage(str(tmp_path))
+    for number in range(3):
+        storage.put(object_name(ObjectKind.PACK, pack_id(number)), bytes(100))
+    storage.put("packs/00/notes.txt", b"a stray")
+    named = [(pack_id(0), 100), (pack_id(1), 999), (pack_id(2), 100), (pack_id(9), 100)]
+    absent, is_there = surely_absent(storage, live(*named), many)
+    if many == 4:
+        assert (absent, is_there) == (frozenset({pack_id(1), pack_id(9)}), None)
+        return
+    assert absent == {pack_id(9)}
+    assert is_there is not None
+    assert [is_there(*each) for each in named] == [True, False, True, False]
+
+
+def test_where_listings_tell_sizes_they_are_compared_at_once() -> None:
+    storage = MemoryStorage()
+    storage.put(object_name(ObjectKind.PACK, pack_id(1)), bytes(100))
+    assert surely_absent(storage, live((pack_id(1), 99)), many=0) == (frozenset({pack_id(1)}), None)
+
+
+def stored(repository: Repository, data: bytes) -> tuple[bytes, Path]:
+    """Store one chunk in a pack of its own; return its id, and where the pack lies."""
+    assert isinstance(repository.storage, LocalStorage)
+    packs = Path(repository.storage.path, "packs")
+    before = set(packs.rglob("*"))
+    with repository.begin_write(SMALL_PACKS) as session:
+        chunk_id = session.put(ChunkKind.DATA, data)[0]
+        session.commit(b"root", nothing)
+    return chunk_id, next(each for each in packs.rglob("*") if each not in before and each.is_file())
+
+
+def cut(pack: Path) -> None:
+    pack.chmod(0o600)
+    pack.write_bytes(pack.read_bytes()[:-1])
+
+
+def test_what_lies_in_a_cut_pack_is_stored_again_however_late_that_is_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Promise 1: a chunk counts as stored only if its pack is there as it was put, also among very many packs."""
+    monkeypatch.setattr(presence, "MANY", 0)
+    repository = local_repository(tmp_path / "repository")
+    whole, _ = stored(repository, b"whole")
+    damaged, pack = stored(repository, b"damaged")
+    gone, missing = stored(repository, b"gone")
+    again = open_repository(repository.storage, PASSWORD)
+    cut(pack)
+    missing.unlink()
+    with again.begin_write(SMALL_PACKS) as session:
+        assert session.absent_packs == {bytes.fromhex(missing.name)}
+        assert [session.has(ChunkKind.DATA, each) for each in (whole, damaged, gone)] == [True, False, False]
+        assert [session.put(ChunkKind.DATA, each)[1] for each in (b"whole", b"damaged", b"gone")] == [False, True, True]
+        session.commit(b"root", nothing)
+        assert session.has(ChunkKind.DATA, damaged), "its own packs need no look"
+    reader = open_repository(repository.storage, PASSWORD).reader()
+    assert [reader.read(ChunkKind.DATA, each) for each in (whole, damaged, gone)] == [b"whole", b"damaged", b"gone"]
+
+
+def test_a_second_place_that_was_not_looked_at_yet_is_not_believed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(presence, "MANY", 0)
+    repository = local_repository(tmp_path / "repository")
+    chunk_id, first = stored(repository, b"content")
+    cut(first)
+    again = open_repository(repository.storage, PASSWORD)
+    assert stored(again, b"content")[0] == chunk_id
+    for pack in Path(tmp_path, "repository", "packs").rglob("*"):
+        if pack.is_file() and pack != first:
+            cut(pack)
+    with open_repository(repository.storage, PASSWORD).begin_write(SMALL_PACKS) as session:
+        assert not session.has(ChunkKind.DATA, chunk_id)
