@@ -122,6 +122,9 @@ def _admit(candidate: Candidate, fence: int, revisions: Mapping[uuid.UUID, JobRe
     if candidate.job_id is None:
         return transitions.admit(candidate.run_id, fence, None, now=now)
     revision = revisions[candidate.job_id]
+    if revision.number != candidate.revision_number:
+        # Changed since it was judged: other sources, perhaps another repository. The next pass judges it as it is now.
+        return False
     if not transitions.admit(candidate.run_id, fence, revision.id, now=now):
         return False
     task_runs.create(candidate.run_id, (source.source_id for source in read_revision(revision).sources), now=now)

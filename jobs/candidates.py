@@ -28,6 +28,7 @@ _COLUMNS: Final = (
     "not_before",
     "job_id",
     "job__paused_at",
+    "job__revision_number",
     "schedule_id",
     "repository_id",
     "repository__name",
@@ -77,6 +78,8 @@ class Candidate:
     held_subject: str
     sources: tuple[SourceLimit, ...]
     ignore_windows: bool = False
+    # What the job was when it was judged.
+    revision_number: int | None = None
     # What holds it in the jobs that its job waits for.
     dependency: Held | None = None
 
@@ -168,5 +171,6 @@ def _candidate(row: Mapping[str, Any], sources: Sequence[SourceLimit], dependenc
         held_subject=row["held_subject"],
         sources=tuple(sources),
         ignore_windows=row["ignore_windows"],
+        revision_number=row["job__revision_number"],
         dependency=dependency,
     )

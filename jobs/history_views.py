@@ -81,4 +81,4 @@ def _revision_json(row: JobRevision, earlier: JobRevision | None) -> dict[str, A
 
 def _changed(after: Mapping[str, Any], before: Mapping[str, Any]) -> list[str]:
     # Revisions from before there was a field have none: it begins with what it is for all of them.
-    return [name for name in after if name in before and after[name] != before[name]]
+    return sorted(name for name in after if name in before and after[name] != before[name])

@@ -7,7 +7,6 @@ import datetime as dt
 from collections.abc import Sequence
 
 from jobs import calendar, windows
-from jobs.flags import plan_or_flag
 from jobs.models import Job, Schedule
 from jobs.states import RunKind, ScheduleState
 from jobs.window_rows import current_rules
@@ -31,7 +30,7 @@ def broken_by(rules: Sequence[windows.Rule], *, changed: windows.Rule, now: dt.d
     for job in Job.objects.filter(deleted_at__isnull=True, rpo_seconds__isnull=False).order_by("name"):
         if not rules_of(job, [changed]):
             continue
-        gap = windows.widest_gap(plans_of(job, now=now), rules_of(job, rules), now)
+        gap = windows.widest_gap(plans_of(job), rules_of(job, rules), now)
         if gap is None or gap.total_seconds() > (job.rpo_seconds or 0):
             broken.append(job.name)
     return broken
@@ -42,7 +41,12 @@ def rules_of(job: Job, rules: Sequence[windows.Rule]) -> Sequence[windows.Rule]:
     return windows.applicable(rules, RunKind.BACKUP, repository=str(job.repository_id), job=str(job.id))
 
 
-def plans_of(job: Job, *, now: dt.datetime) -> list[calendar.Plan]:
-    """Return the plans of the job's schedules that are neither deleted nor flagged."""
-    kept = Schedule.objects.filter(job=job, deleted_at__isnull=True, state=ScheduleState.ACTIVE)
-    return [plan for schedule in kept if (plan := plan_or_flag(schedule, now=now)) is not None]
+def plans_of(job: Job) -> list[calendar.Plan]:
+    """Return the plans of the job's schedules that are planned; one that cannot be is flagged by the next claim."""
+    plans = []
+    for schedule in Schedule.objects.filter(job=job, deleted_at__isnull=True, state=ScheduleState.ACTIVE):
+        try:
+            plans.append(calendar.parse(schedule.definition, anchor=schedule.anchor))
+        except calendar.ScheduleInvalidError:
+            continue
+    return plans

@@ -189,6 +189,30 @@ class WindowBody(StrictSerializer):
     ends_at = serializers.CharField(max_length=50, required=False)
 
 
+class WindowPreviewBody(WindowBody):
+    """The body of POST /windows/preview: a window, saved or not; `replaces` is the id of the one that it changes."""
+
+    name = serializers.CharField(max_length=MAX_NAME, default="preview")
+    replaces = serializers.UUIDField(required=False, allow_null=True)
+    count = serializers.IntegerField(min_value=1, max_value=100, default=5)
+
+
+class JobPreviewBody(StrictSerializer):
+    """The body of POST /jobs/preview: schedules, and what says which windows hold: a job, or a repository."""
+
+    schedule = serializers.DictField(required=False)
+    schedules = serializers.ListField(child=serializers.DictField(), max_length=20, required=False)
+    repository_id = serializers.UUIDField(required=False, allow_null=True)
+    job_id = serializers.UUIDField(required=False, allow_null=True)
+    count = serializers.IntegerField(min_value=1, max_value=1000, default=10)
+
+
+class CountFilter(StrictSerializer):
+    """The query parameter of GET /jobs/{id}/preview."""
+
+    count = serializers.IntegerField(min_value=1, max_value=1000, default=10)
+
+
 class PageFilter(StrictSerializer):
     """What every list takes."""
 

@@ -2,11 +2,13 @@
 
 from django.urls import path
 
-from jobs import history_views, operation_views, run_views, upkeep_views, validation_views, views, window_views
+from jobs import ahead_views, history_views, operation_views, run_views, upkeep_views, views, window_views
 
 urlpatterns = [
     path("jobs", views.JobsView.as_view(), name="jobs"),
-    path("jobs/validate", validation_views.JobValidateView.as_view(), name="job-validate"),
+    path("jobs/validate", ahead_views.JobValidateView.as_view(), name="job-validate"),
+    path("jobs/preview", ahead_views.PreviewView.as_view(), name="preview"),
+    path("jobs/<uuid:job_id>/preview", ahead_views.JobPreviewView.as_view(), name="job-preview"),
     path("jobs/<uuid:job_id>", views.JobView.as_view(), name="job"),
     path("jobs/<uuid:job_id>/dependencies", views.JobDependenciesView.as_view(), name="job-dependencies"),
     path("jobs/<uuid:job_id>/pause", views.JobPauseView.as_view(), name="job-pause"),
@@ -24,6 +26,7 @@ urlpatterns = [
     path("repositories/<uuid:repository_id>/upkeep", upkeep_views.UpkeepListView.as_view(), name="upkeep-list"),
     path("repositories/<uuid:repository_id>/upkeep/<str:kind>", upkeep_views.UpkeepView.as_view(), name="upkeep"),
     path("windows", window_views.WindowsView.as_view(), name="windows"),
+    path("windows/preview", window_views.WindowPreviewView.as_view(), name="window-preview"),
     path("windows/<uuid:window_id>", window_views.WindowView.as_view(), name="window"),
     path("runs", run_views.RunsView.as_view(), name="runs"),
     path("runs/<uuid:run_id>", run_views.RunView.as_view(), name="run"),

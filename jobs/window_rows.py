@@ -5,6 +5,7 @@ Owns the reading. A row that cannot be evaluated is logged and left out: backups
 
 import datetime as dt
 import logging
+import uuid
 from collections.abc import Sequence
 from typing import Final
 
@@ -23,9 +24,11 @@ logger = logging.getLogger(__name__)
 WINDOWS_LOCK: Final = 7_365_003
 
 
-def current_rules() -> Sequence[windows.Rule]:
-    """Return all windows as they stand now, in the order of their names."""
-    return tuple(rule for row in Window.objects.order_by("name", "id") if (rule := _readable(row)) is not None)
+def current_rules(*, without: uuid.UUID | None = None) -> Sequence[windows.Rule]:
+    """Return all windows as they stand now, but for the one left out, in the order of their names."""
+    rows = Window.objects.order_by("name", "id")
+    kept = rows if without is None else rows.exclude(id=without)
+    return tuple(rule for row in kept if (rule := _readable(row)) is not None)
 
 
 def rule_of(row: Window) -> windows.Rule:

@@ -1,6 +1,7 @@
 """The API of maintenance windows: parse, call, serialize (B9). Decides nothing."""
 
 import uuid
+from collections.abc import Sequence
 from typing import Any
 
 from django.db.models.functions import Lower
@@ -12,9 +13,10 @@ from jobs import windows
 from jobs.database_time import database_now
 from jobs.errors import no_such_window
 from jobs.models import Window
-from jobs.serializers import PageFilter, WindowBody
+from jobs.serializers import PageFilter, WindowBody, WindowPreviewBody
 from jobs.services import WindowInput, window_change, window_create, window_delete
-from jobs.services.windows import Saved
+from jobs.services.windows import Saved, rule_for
+from jobs.window_preview import WindowPreview, window_preview
 from jobs.window_rows import rule_of
 from syncova_project.access.scopes import Scope
 from syncova_project.instants import instant
@@ -72,6 +74,20 @@ class WindowView(ApiView):
         return Response(status=204)
 
 
+class WindowPreviewView(ApiView):
+    """POST tells what a window does, before it is saved: its openings, what it moves, which objectives it breaks."""
+
+    scopes = {"POST": (Scope.JOBS_READ,)}
+    bodies = {"POST": WindowPreviewBody}
+
+    def post(self, request: Request) -> Response:
+        """Return the preview; nothing is saved."""
+        body, now = self.body(request), database_now()
+        count, replaces = body.pop("count"), body.pop("replaces", None)
+        preview = window_preview(rule_for(window_input(body)), count, replaces=replaces, now=now)
+        return Response(preview_json(preview))
+
+
 def window_input(body: dict[str, Any]) -> WindowInput:
     """Return the validated body as what the service takes."""
     name, repository_id, job_id = body.pop("name"), body.pop("repository_id", None), body.pop("job_id", None)
@@ -80,11 +96,23 @@ def window_input(body: dict[str, Any]) -> WindowInput:
 
 def saved_json(saved: Saved) -> dict[str, Any]:
     """Return a window that was saved, with what its maker should know."""
-    warnings = [
-        gettext("With this window the job %(name)s cannot keep its recovery point objective.") % {"name": name}
-        for name in saved.broken
-    ]
-    return {**window_json(saved.window), "warnings": warnings}
+    return {**window_json(saved.window), "warnings": _warnings(saved.broken)}
+
+
+def preview_json(preview: WindowPreview) -> dict[str, Any]:
+    """Return what a window does: `starts_at` of a moved start is null where windows leave none within 31 days."""
+    return {
+        "openings": [{"starts_at": instant(one.start), "ends_at": instant(one.end)} for one in preview.openings],
+        "moved": [
+            {
+                "job": {"id": str(one.job.id), "name": one.job.name},
+                "planned": instant(one.planned),
+                "starts_at": instant(one.starts_at),
+            }
+            for one in preview.moved
+        ],
+        "warnings": _warnings(preview.broken),
+    }
 
 
 def window_json(row: Window) -> dict[str, Any]:
@@ -97,3 +125,8 @@ def window_json(row: Window) -> dict[str, Any]:
         **windows.definition_of(rule_of(row)),
         "created_at": instant(row.created_at),
     }
+
+
+def _warnings(broken: Sequence[str]) -> list[str]:
+    sentence = gettext("With this window the job %(name)s cannot keep its recovery point objective.")
+    return [sentence % {"name": name} for name in broken]

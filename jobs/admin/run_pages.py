@@ -8,7 +8,10 @@ from django.http import HttpRequest
 
 from jobs.admin.marks import marked
 from jobs.models import Run, RunEvent, TaskRun
+from jobs.sentences import held_sentence, is_postponed, postponed_sentence
 from repositories.engine.display import show_bytes
+from syncova_project import clock
+from syncova_project.log import single_line
 from syncova_project.read_only_admin import ReadOnlyAdmin, ReadOnlyInline, shown
 
 
@@ -77,6 +80,7 @@ class RunAdmin(ReadOnlyAdmin):
         "fence",
         shown("held_code", "waits for"),
         shown("held_subject", "waits on"),
+        "waits_because",
         "held_since",
         "scheduled_for",
         "not_before",
@@ -107,6 +111,12 @@ class RunAdmin(ReadOnlyAdmin):
     def mark(self, run: Run) -> str:
         """Show the state as symbol and word."""
         return marked(run.state)
+
+    @admin.display(description="waits because")
+    def waits_because(self, run: Run) -> str:
+        """Say why the run waits, and until when where that is known."""
+        why = postponed_sentence(run) if is_postponed(run, clock.now()) else held_sentence(run)
+        return single_line(why) or "-"
 
     @admin.display(description="stored", ordering="bytes_stored")
     def stored(self, run: Run) -> str:

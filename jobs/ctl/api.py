@@ -52,6 +52,10 @@ class Api:
         """Replace what is at `path`."""
         return self._send("PUT", path, body)
 
+    def patch(self, path: str, body: Mapping[str, Any], revision: int) -> Json:
+        """Change what is at `path`, if it is still what it was at this revision."""
+        return self._send("PATCH", path, body, {"If-Match": f'"{revision}"'})
+
     def create(self, path: str, body: Mapping[str, Any] | None = None) -> Json:
         """Make something once: sent again under the same key if the answer is lost on its way."""
         key = {"Idempotency-Key": uuid.uuid4().hex}

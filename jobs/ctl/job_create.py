@@ -11,7 +11,7 @@ from jobs.ctl import shapes
 from jobs.ctl.api import Api, Json
 from jobs.ctl.names import find_job, find_repository
 from jobs.ctl.refusals import RefusedError
-from jobs.ctl.schedule_options import schedule_of, seconds_of
+from jobs.ctl.schedule_options import missed_of, schedule_of, seconds_of
 from jobs.ctl.server import find_server
 from repositories.console import exits
 from repositories.console.failures import CommandError
@@ -56,6 +56,10 @@ class Options(OutputOptions):
         str | None, Option("--cron", metavar="FIELDS", help="Minute, hour, day, month, weekday: '0 2 * * mon-fri'.")
     ] = None
     time_zone: Annotated[str | None, Option("--time-zone", metavar="ZONE", help="Of the times given; else UTC.")] = None
+    missed: Annotated[
+        str | None,
+        Option("--missed", metavar="once|never|TIME", help="If the server was away: run once, if not TIME ago."),
+    ] = None
     exclude: Annotated[tuple[str, ...], Option("--exclude", metavar="RULE", help="As in .gitignore; repeat it.")] = ()
     priority: Annotated[str, Option("--priority", metavar="CLASS", help="low, normal, high or critical.")] = "normal"
     bandwidth: Annotated[str | None, Option("--bandwidth", metavar="RATE", help="Of reading: 50MB, 400Mbit.")] = None
@@ -88,6 +92,7 @@ def run(options: Options) -> int:
         raise CommandError("--repository is missing", hint="list them with: ./syncova ctl repository list")
     kinds = ("every", "hourly", "daily", "weekly", "monthly", "cron")
     schedule = schedule_of({kind: getattr(options, kind) for kind in kinds}, options.time_zone)
+    schedule |= missed_of(options.missed)
     terminal, body = terminal_of(options), _body(options, schedule)
     api = Api(find_server())
     if options.after:
@@ -116,10 +121,10 @@ def _body(options: Options, schedule: dict[str, Any]) -> dict[str, Any]:
     body: dict[str, Any] = {
         "name": options.name,
         "schedule": schedule,
-        "sources": [_source(path, excludes) for path in options.source],
+        "sources": [source_of(path, excludes) for path in options.source],
         "priority": options.priority,
         "strict": options.strict,
-        "hooks": [_hook(text) for text in options.hook],
+        "hooks": [hook_of(text) for text in options.hook],
     }
     if options.bandwidth is not None:
         body["bandwidth_limit_bps"] = parse_rate(options.bandwidth)
@@ -133,15 +138,16 @@ def _body(options: Options, schedule: dict[str, Any]) -> dict[str, Any]:
     return body | {name: seconds_of(text) for name, text in lengths.items() if text is not None}
 
 
-def _hook(text: str) -> dict[str, str]:
+def hook_of(text: str) -> dict[str, str]:
+    """Return a hook of the API from `before-job=dump`."""
     moment, equals, name = text.partition("=")
     if not equals or not name:
         raise CommandError(f"--hook: {show_text(text)} is not MOMENT=NAME", hint="write it as before-job=dump-database")
     return {"moment": moment.replace("-", "_"), "name": name}
 
 
-def _source(path: str, excludes: list[str]) -> dict[str, Any]:
-    """A path is sent as its exact bytes: names on disk are not always text."""
+def source_of(path: str, excludes: list[str]) -> dict[str, Any]:
+    """Return a source of the API; its path is sent as exact bytes, since names on disk are not always text."""
     exact = os.fsencode(os.path.abspath(path))
     return {
         "type": "filesystem",

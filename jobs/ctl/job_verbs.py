@@ -43,6 +43,9 @@ class RunOptions(JobOptions):
     accept_new_root: Annotated[
         bool, Option("--accept-new-root", help="Confirm what its sources hold now: empty, or not mounted any more.")
     ] = False
+    ignore_windows: Annotated[
+        bool, Option("--ignore-windows", help="Start whatever windows say; needs the right runs.ignore_windows.")
+    ] = False
     ignore_dependencies: Annotated[
         bool, Option("--ignore-dependencies", help="Start whatever the jobs did that it waits for.")
     ] = False
@@ -101,7 +104,7 @@ class Run:
     def run(options: RunOptions) -> int:
         """Queue the run; with --wait say how it ended."""
         terminal, api = terminal_of(options), Api(find_server())
-        asked = ("accept_new_root", "ignore_dependencies")
+        asked = ("accept_new_root", "ignore_windows", "ignore_dependencies")
         order: Json = {name: True for name in asked if getattr(options, name)}
         run = api.create(f"jobs/{find_job(api, options.job)['id']}/run", order)
         if options.wait:
@@ -170,7 +173,7 @@ class Delete:
 def _change(options: JobOptions, action: str) -> int:
     terminal, api = terminal_of(options), Api(find_server())
     job = api.post(f"jobs/{find_job(api, options.job)['id']}/{action}")
-    terminal.table([*_head(job)])
+    terminal.table([*head(job)])
     terminal.document(job)
     return exits.DONE
 
@@ -187,7 +190,8 @@ def _row(job: Json) -> tuple[str, ...]:
     )
 
 
-def _head(job: Json) -> Iterator[tuple[str, str]]:
+def head(job: Json) -> Iterator[tuple[str, str]]:
+    """Yield the first lines of what is told of a job."""
     yield "job", show_text(job["name"])
     yield "status", shapes.state(job["status"])
     yield "runs", show_text(job["schedule_description"])
@@ -196,7 +200,7 @@ def _head(job: Json) -> Iterator[tuple[str, str]]:
 
 def _tell(terminal: Terminal, job: Json) -> None:
     last, active = job["last_run"], job["active_run"]
-    rows = [*_head(job), ("repository", show_text(job["repository"]["name"]))]
+    rows = [*head(job), ("repository", show_text(job["repository"]["name"]))]
     for source in job["sources"]:
         rows.append(("source", source["path"]))
         rows.extend(("  exclude", show_text(pattern)) for pattern in source["exclude_patterns"])

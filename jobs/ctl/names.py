@@ -1,4 +1,4 @@
-"""From what a person types to an id: repositories and jobs go by name (in any case) or by id.
+"""From what a person types to an id: repositories, jobs and windows go by name (in any case) or by id.
 
 Owns the look-up alone.
 """
@@ -37,6 +37,16 @@ def find_job(api: Api, name: str) -> Json:
         if _same(job["name"], name):
             return job
     raise NameUnknownError(f"there is no job {show_text(name)}", hint="list them with: ./syncova ctl job list")
+
+
+def find_window(api: Api, name: str) -> Json:
+    """Return the window with this name or id."""
+    if is_id(name):
+        return api.get(f"windows/{name}")
+    for window in api.every("windows", "windows", {"limit": 200}):
+        if _same(window["name"], name):
+            return window
+    raise NameUnknownError(f"there is no window {show_text(name)}", hint="list them with: ./syncova ctl window list")
 
 
 def run_path(run_id: str) -> str:

@@ -39,6 +39,15 @@ _OPTIONS: Final[tuple[tuple[str, str], ...]] = (
     (r"max_runtime_seconds", "--max-runtime"),
     (r"hooks(\.\d+(\.\w+)?)?", "--hook"),
     (r"depends_on(\.\d+)?", "the jobs to wait for"),
+    (r"schedules?(\.\d+)?\.missed(_within_seconds)?", "--missed"),
+    (r"days(\.\d+)?", "the days"),
+    (r"start", "--at"),
+    (r"length_seconds", "--for"),
+    (r"starts_at", "--from"),
+    (r"ends_at", "--until"),
+    (r"job_id", "--job"),
+    (r"kinds(\.\d+)?", "--kind"),
+    (r"type", "--allowed"),
     (r"(schedules?\.\d+\.)?(\w+)", ""),
 )
 

@@ -38,6 +38,15 @@ def schedule_of(given: Mapping[str, str | None], time_zone: str | None) -> dict[
     return {"type": "interval", "every_seconds": seconds_of(value)}
 
 
+def missed_of(text: str | None) -> dict[str, Any]:
+    """Return what becomes of instants that passed while the server was away: `once`, `never`, or a time such as 6h."""
+    if text is None:
+        return {}
+    if text in ("once", "never"):
+        return {"missed": text}
+    return {"missed": "once_within", "missed_within_seconds": seconds_of(text)}
+
+
 def seconds_of(text: str) -> int:
     """Return the seconds of `6h`, `90min`, `1d12h`."""
     compact = text.strip().lower()

@@ -94,7 +94,7 @@ def _apply(job: Job, fields: Mapping[str, Any], actor: str, now: dt.datetime) ->
         place_sources(job, checked_sources(sources, job.runner, job.repository), now=now)
     _align_waiting(job, moved=moves, now=now)
     if not _OF_OBJECTIVE.isdisjoint(fields):
-        refuse_broken_rpo(job, plans_of(job, now=now), now=now)
+        refuse_broken_rpo(job, plans_of(job), now=now)
 
 
 def _as_wanted(job: Job, fields: Mapping[str, Any]) -> NewJob:

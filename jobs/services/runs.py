@@ -19,12 +19,12 @@ from jobs.errors import (
     RepositoryNotReadyError,
     RunFinishedError,
     UpkeepActiveError,
-    no_such_job,
     no_such_run,
 )
 from jobs.models import Job, Run
 from jobs.selectors import phase
 from jobs.sentences import held_sentence, is_postponed, postponed_sentence
+from jobs.services.job_rows import lock_job
 from jobs.services.operations import refuse_parameters
 from jobs.services.runners import group_runner
 from jobs.states import ACTIVE_STATES, CancelOrigin, Priority, RunKind, RunState, Trigger
@@ -55,10 +55,8 @@ def run_request(
     A frozen repository refuses nothing: the run waits and says so. A waiting retry gives way to a confirmation.
     """
     with transaction.atomic():
-        kept = Job.objects.select_for_update(no_key=True, of=("self",)).filter(id=job_id, deleted_at__isnull=True)
-        job = kept.select_related("repository").first()
-        if job is None:
-            raise no_such_job(job_id)
+        # Its own row alone: joined to the repository, a job that moves to another one meanwhile would not be found.
+        job = lock_job(job_id)
         if job.paused_at is not None:
             raise JobPausedError(f"The job {job.name} is paused.", hint="Resume it first.")
         _refuse_unready(job.repository)

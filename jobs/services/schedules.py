@@ -6,9 +6,10 @@ not be claimed gets a decision. The caller holds the windows' lock where it chan
 
 import datetime as dt
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 from jobs import calendar, claims, decisions
+from jobs.clock_steps import AHEAD
 from jobs.flags import NO_FREE_INSTANT, UNPLANNABLE, plan_or_flag
 from jobs.models import Job, Schedule, ScheduleEvent
 from jobs.planning import planned
@@ -17,9 +18,6 @@ from jobs.services.new_job import NewSchedule
 from jobs.services.schedule_pairs import Pairs
 from jobs.states import DecisionOutcome, ScheduleState
 from repositories.identifiers import new_id
-
-# A plan that is further ahead than this comes from a clock that stood wrong; nothing is kept waiting for it.
-_AHEAD: Final = dt.timedelta(days=1)
 
 
 def lock_schedules(job: Job) -> list[Schedule]:
@@ -44,7 +42,7 @@ def change_schedules(job: Job, pairs: Pairs, actor: str, *, now: dt.datetime) ->
     touched = [schedule.id for schedule, _ in pairs.changed] + [schedule.id for schedule in pairs.ended]
     claims.claim_of_job(job.id, touched, now=now)
     rows = {schedule.id: schedule for schedule in lock_schedules(job)}
-    after = max([now, *(last for one in rows.values() if now < (last := _planned_last(one)) <= now + _AHEAD)])
+    after = max([now, *(last for one in rows.values() if now < (last := _planned_last(one)) <= now + AHEAD)])
     for schedule, one in pairs.changed:
         row = rows[schedule.id]
         write_off(row, "schedule_changed", now=now)

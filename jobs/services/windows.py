@@ -80,6 +80,11 @@ def window_delete(window_id: uuid.UUID, *, actor: str, now: dt.datetime) -> None
         _apply(row, "window.delete", actor, now)
 
 
+def rule_for(new: WindowInput) -> windows.Rule:
+    """Return the rule that a window would be; raises ValidationFailedError naming fields. Saves nothing."""
+    return rule_of(Window(**_columns(new)))
+
+
 def _get(window_id: uuid.UUID) -> Window:
     row = Window.objects.select_for_update().filter(id=window_id).first()
     if row is None:

@@ -37,6 +37,11 @@ class OneOff:
         """Return the opening that holds `instant`."""
         return Opening(self.starts_at, self.ends_at) if self.starts_at <= instant < self.ends_at else None
 
+    def openings(self, instant: dt.datetime, until: dt.datetime) -> Iterator[Opening]:
+        """Yield what of it is not over at `instant` and begins no later than `until`."""
+        if instant < self.ends_at and self.starts_at <= until:
+            yield Opening(self.starts_at, self.ends_at)
+
     def next_start(self, instant: dt.datetime, until: dt.datetime) -> dt.datetime | None:
         """Return the first start later than `instant` and no later than `until`."""
         return self.starts_at if instant < self.starts_at <= until else None
@@ -56,6 +61,13 @@ class Recurring:
         today = instant.astimezone(load_zone(self.zone_name)).date()
         starts = self._starts(today + _DAY, -(LOOK_BACK_DAYS + 1))
         return next((Opening(one, one + self.length) for one in starts if one <= instant < one + self.length), None)
+
+    def openings(self, instant: dt.datetime, until: dt.datetime) -> Iterator[Opening]:
+        """Yield the openings that are not over at `instant` and begin no later than `until`, in order."""
+        first = instant.astimezone(load_zone(self.zone_name)).date() - LOOK_BACK_DAYS * _DAY
+        for start in self._starts(first, (until - instant).days + 2 * LOOK_BACK_DAYS):
+            if instant < start + self.length and start <= until:
+                yield Opening(start, start + self.length)
 
     def next_start(self, instant: dt.datetime, until: dt.datetime) -> dt.datetime | None:
         """Return the first start later than `instant` and no later than `until`."""

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from jobs.models import Job, Runner, Source
-from repositories.services import repository_freeze
+from repositories.freezing import repository_freeze
 from syncova_project.access.models import AuditEntry
 from tests.api.builders import BERLIN, NOBODY, job_body, make_job
 from tests.api.client import ApiClient

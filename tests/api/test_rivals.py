@@ -94,3 +94,53 @@ def test_deleting_and_running_at_once_leave_one_story() -> None:
     assert {answer.status for answer in answers} <= {202, 204, 404, 409}
     assert [answer.status for answer in answers].count(204) == 1
     assert not Run.objects.filter(state="queued").exists()
+
+
+def test_of_changes_of_one_state_the_first_is_made() -> None:
+    """7.15: PATCH/PATCH."""
+    job, client = make_job(), ApiClient()
+    answers = at_once(
+        lambda number: client.request("PATCH", f"jobs/{job.id}", {"name": f"job {number}"}, **{"If-Match": '"1"'})
+    )
+    assert sorted(answer.status for answer in answers) == [200] + [412] * (RIVALS - 1)
+    (made,) = [answer.json for answer in answers if answer.status == 200]
+    shown = client.get(f"jobs/{job.id}").json
+    assert (shown["name"], shown["revision"]) == (made["name"], 2)
+    for answer in answers:
+        if answer.status == 412:
+            assert answer.refused(412, "PRECONDITION_FAILED")["details"] == {"etag": '"2"'}
+
+
+def test_changing_and_running_at_once_leave_one_story() -> None:
+    """7.15: PATCH/run; the one run goes where its job goes, or the job stays where its run is."""
+    job, client, other = make_job(), ApiClient(), make_repository()
+    body = {"repository_id": str(other.id), "priority": "high"}
+
+    def ask(number: int) -> Answer:
+        if number % 2:
+            return client.request("PATCH", f"jobs/{job.id}", body, **{"If-Match": "*"})
+        return client.post(f"jobs/{job.id}/run")
+
+    answers = at_once(ask)
+    assert sorted(answer.status for answer in answers) == [200] * 4 + [202] + [409] * 3
+    run, kept = Run.objects.get(), Job.objects.get()
+    assert (run.repository_id, run.priority, kept.revision_number) == (kept.repository_id, "high", 2)
+
+
+def test_all_that_can_be_asked_of_a_job_at_once() -> None:
+    """7.15: never a 500; what is deleted takes nothing more."""
+    job, client = make_job(), ApiClient()
+    asks: list[Callable[[], Answer]] = [
+        lambda: client.request("PATCH", f"jobs/{job.id}", {"strict": True}, **{"If-Match": "*"}),
+        lambda: client.post(f"jobs/{job.id}/run"),
+        lambda: client.post(f"jobs/{job.id}/pause"),
+        lambda: client.post(f"jobs/{job.id}/resume"),
+        lambda: client.request("PATCH", f"jobs/{job.id}", {"schedules": []}, **{"If-Match": "*"}),
+        lambda: client.request("PUT", f"jobs/{job.id}/dependencies", {"depends_on": []}),
+        lambda: client.delete(f"jobs/{job.id}"),
+        lambda: client.post("windows", {"name": "w", "type": "blackout", "start": "00:00", "length_seconds": 60}),
+    ]
+    answers = at_once(lambda number: asks[number]())
+    assert {answer.status for answer in answers} <= {200, 201, 202, 204, 404, 409}
+    assert client.get(f"jobs/{job.id}").status == 404
+    assert not Run.objects.filter(state="queued").exists()

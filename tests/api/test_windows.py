@@ -169,3 +169,47 @@ def test_a_policy_of_missed_runs_is_kept_and_shown() -> None:
     body["schedule"] = body["schedule"] | {"missed": "once_within", "missed_within_seconds": 3600}
     schedule = ApiClient().post("jobs", body).json["schedules"][0]
     assert (schedule["missed"], schedule["missed_within_seconds"]) == ("once_within", 3600)
+
+
+def test_a_preview_of_windows_tells_openings_moves_and_broken_objectives() -> None:
+    """B6, B9: judged by what is planned without it, saved or not."""
+    client, job = ApiClient(), make_job(rpo_seconds=90000)
+    make_job(name="elsewhere")
+    body = NIGHT | {"job_id": str(job.id), "count": 3}
+    told = client.post("windows/preview", body).json
+    assert len(told["openings"]) == 3
+    (moved,) = told["moved"]
+    assert (moved["job"]["id"], moved["planned"] < moved["starts_at"]) == (str(job.id), True)
+    assert moved["starts_at"] in [one["starts_at"] for one in told["openings"]]
+    assert not Window.objects.exists()
+    saved = client.post("windows", NIGHT | {"job_id": str(job.id)}).json
+    assert client.post("windows/preview", body | {"replaces": saved["id"]}).json == told
+    # Beside itself it moves nothing more.
+    assert client.post("windows/preview", body).json["moved"] == []
+    never = client.post("windows/preview", ALWAYS | {"name": "x"}).json
+    assert (len(never["moved"]), never["moved"][0]["starts_at"], len(never["warnings"])) == (2, None, 1)
+    assert client.post("windows/preview", ONCE | {"ends_at": "2026-01-02T00:00:00Z"}).json["openings"] == []
+    error = client.post("windows/preview", NIGHT | {"start": "25:00"}).refused(400, "VALIDATION_FAILED")
+    assert list(error["details"]) == ["start"]
+
+
+def test_a_preview_of_schedules_marks_the_windows_that_hold() -> None:
+    """B6: before saving and afterwards, by one function."""
+    client, repository = ApiClient(), make_repository()
+    client.post("windows", ALWAYS | {"repository_id": str(repository.id)})
+    schedules = [{"type": "daily", "time": "02:00", "time_zone": "Europe/Berlin"}, {"type": "hourly", "minute": 30}]
+    body = {"schedules": schedules, "count": 30}
+    plain = client.post("jobs/preview", body).json
+    assert plain["descriptions"] == ["daily at 02:00 (Europe/Berlin)", "hourly at minute 30 (UTC)"]
+    instants = [one["utc"] for one in plain["instants"]]
+    assert (len(instants), instants) == (30, sorted(instants))
+    assert not any("window" in one for one in plain["instants"])
+    held = client.post("jobs/preview", body | {"repository_id": str(repository.id)}).json
+    assert {one["window"]["name"] for one in held["instants"]} == {"always"}
+    assert held["instants"][0]["notes"] == ["no_free_instant"]
+    job = make_job(repository, schedules=schedules)
+    assert client.get(f"jobs/{job.id}/preview?count=30").json["instants"] == held["instants"]
+    assert client.post("jobs/preview", body | {"job_id": str(job.id)}).json == held
+    error = client.post("jobs/preview", {"schedule": {"type": "daily"}}).refused(400, "VALIDATION_FAILED")
+    assert list(error["details"]) == ["schedules.0.time"]
+    client.post("jobs/preview", {"schedule": {}, "schedules": []}).refused(400, "VALIDATION_FAILED")

@@ -5,6 +5,7 @@ import itertools
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -19,14 +20,15 @@ from jobs.conclusion import conclude
 from jobs.errors import JobActiveError, RunFinishedError
 from jobs.executors import ExecutionResult, Failure
 from jobs.models import Job, Run, RunEvent, Schedule, ScheduleDecision
-from jobs.services import job_pause, job_resume, run_cancel, run_request
+from jobs.services import SourceInput, job_change, job_pause, job_resume, run_cancel, run_request
 from jobs.states import CancelOrigin, FailureClass, RunState
 from jobs.tick import run_pass
 from jobs.verdict import Verdict
 from repositories.freezing import repository_freeze
+from syncova_project.preconditions import ANY_STATE
 from tests.jobs import bells
 from tests.jobs.builders import NOW, make_job, make_run, make_schedule, make_source, make_worker
-from tests.jobs.rivals import at_once
+from tests.jobs.rivals import at_once, blocked_by_this
 from tests.repositories.builders import make_repository
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -231,3 +233,32 @@ def test_two_admitters_at_once_are_one() -> None:
     results = at_once([partial(admit_waiting, now=NOW)] * 4)
     assert sum(result.admitted for result in results) == 1
     assert Run.objects.filter(admitted_at__isnull=False).count() == 1
+
+
+def test_a_job_that_changes_while_its_run_is_judged_is_judged_again() -> None:
+    """C2: what is admitted is what was judged, though other sources or another repository came in between."""
+    make_worker()
+    job, vault = make_job(), make_repository()
+    run = make_run(job)
+    fields = {"repository_id": vault.id, "sources": [SourceInput(b"/srv/new")]}
+    change = partial(job_change, job_id=job.id, fields=fields, condition=ANY_STATE, actor="alice", now=NOW)
+    with ThreadPoolExecutor(1) as pool, transaction.atomic():
+        change()
+        waiting = blocked_by_this(pool, partial(admit_waiting, now=NOW))
+        transaction.on_commit(lambda: waiting.result(30))
+    assert Run.objects.get().admitted_at is None
+    assert admit_waiting(now=NOW).admitted == 1
+    run.refresh_from_db()
+    assert (run.repository_id, run.task_runs.get().source.shown) == (vault.id, "/srv/new")
+    assert run.revision is not None
+    assert run.revision.number == 2
+
+
+def test_a_request_that_waited_for_a_change_finds_its_job() -> None:
+    """Also one that moved to another repository meanwhile: its row is locked without what it is joined to."""
+    job, vault = make_job(), make_repository()
+    with ThreadPoolExecutor(1) as pool, transaction.atomic():
+        job_change(job_id=job.id, fields={"repository_id": vault.id}, condition=ANY_STATE, actor="alice", now=NOW)
+        waiting = blocked_by_this(pool, partial(run_request, job_id=job.id, actor="bob", now=NOW))
+        transaction.on_commit(lambda: waiting.result(30))
+    assert Run.objects.get().repository_id == vault.id

@@ -12,11 +12,10 @@ from typing import Any, Final
 from django.core.management.base import BaseCommand, CommandError
 
 from jobs import calendar, windows
+from jobs.previews import preview_row
 from jobs.states import RunKind
 
 MOST: Final = 10_000
-POSTPONED: Final = "postponed"
-NO_FREE_INSTANT: Final = "no_free_instant"
 
 
 class Command(BaseCommand):
@@ -47,34 +46,13 @@ class Command(BaseCommand):
                 self.stdout.write(json.dumps({"error": told}))
             raise CommandError(error.message, returncode=2) from error
         description = plan.describe()
-        rows = [_row(one) | _start(one, rules) for one in found]
+        rows = [preview_row(one, rules) for one in found]
         if options["json"]:
             self.stdout.write(json.dumps({"description": description, "instants": rows}))
             return
         self.stdout.write(description)
         for row in rows:
             self.stdout.write("  ".join([row["utc"], row["local"], *row["notes"], row.get("starts_at") or ""]).rstrip())
-
-
-def _row(one: calendar.Occurrence) -> dict[str, Any]:
-    return {"utc": _utc(one.instant), "local": one.local.isoformat(), "notes": [str(note) for note in one.notes]}
-
-
-def _start(one: calendar.Occurrence, rules: Sequence[windows.Rule]) -> dict[str, Any]:
-    """Return what windows do to a planned instant: which one shuts it and when its run starts; {} if none does."""
-    answer = windows.next_free(rules, one.instant)
-    if answer.block is None:
-        return {}
-    note = POSTPONED if answer.instant is not None else NO_FREE_INSTANT
-    return {
-        "notes": [*map(str, one.notes), note],
-        "window": {"code": str(answer.block.code), "name": answer.block.name},
-        "starts_at": _utc(answer.instant) if answer.instant is not None else None,
-    }
-
-
-def _utc(instant: dt.datetime) -> str:
-    return instant.astimezone(dt.UTC).isoformat().replace("+00:00", "Z")
 
 
 def _json(field: str, text: str) -> Any:

@@ -1,0 +1,95 @@
+"""The API that looks ahead: a body of a new job with all that is wrong with it, and when schedules are due (7.1, B6).
+
+Parse, call, serialize. Saves nothing.
+"""
+
+import datetime as dt
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from jobs import calendar, windows
+from jobs.database_time import database_now
+from jobs.listing import job_listed
+from jobs.models import Job
+from jobs.objectives import plans_of
+from jobs.previews import preview_row
+from jobs.serializers import ONE_OF_BOTH, CountFilter, JobInput, JobPreviewBody
+from jobs.services.job_validation import job_problems
+from jobs.services.new_job import parsed_schedules
+from jobs.states import RunKind
+from jobs.views import changed_fields
+from jobs.window_rows import current_rules
+from syncova_project.access.scopes import Scope
+from syncova_project.errors import ValidationFailedError
+from syncova_project.rest import ApiView, read_each
+
+
+class JobValidateView(ApiView):
+    """POST judges the body of a new job: all errors at once, by field. Nothing is saved."""
+
+    scopes = {"POST": (Scope.JOBS_WRITE,)}
+    bodies = {"POST": JobInput}
+
+    def post(self, request: Request) -> Response:
+        """Return whether a job can be made of it, and the sentences of each field that is refused."""
+        values, errors = read_each(JobInput, request.data)
+        single = values.pop("schedule", None)
+        if single is not None and "schedules" in values:
+            errors["schedule"] = [ONE_OF_BOTH]
+        elif single is not None:
+            values["schedules"] = [single]
+        for name, sentences in job_problems(changed_fields(values), now=database_now()).items():
+            errors.setdefault(name, []).extend(sentences)
+        return Response({"valid": not errors, "errors": errors})
+
+
+class PreviewView(ApiView):
+    """POST tells when schedules are due, before they are saved, with DST shifts and the windows that hold now (B6)."""
+
+    scopes = {"POST": (Scope.JOBS_READ,)}
+    bodies = {"POST": JobPreviewBody}
+
+    def post(self, request: Request) -> Response:
+        """Return each schedule in words, and the next instants of all together."""
+        body, now = self.body(request), database_now()
+        if "schedule" in body and "schedules" in body:
+            raise ValidationFailedError(ONE_OF_BOTH, details={"schedule": ONE_OF_BOTH})
+        given = [body["schedule"]] if "schedule" in body else body.get("schedules", [])
+        plans = [one.plan for one in parsed_schedules(given, now=now)]
+        job, repository_id = None, body.get("repository_id")
+        if body.get("job_id") is not None:
+            job = job_listed(body["job_id"])
+            repository_id = repository_id or job.repository_id
+        return Response(_preview(plans, _rules(repository_id, job), body["count"], now))
+
+
+class JobPreviewView(ApiView):
+    """GET tells when a job is due next, with DST shifts and the windows that hold now (B6)."""
+
+    scopes = {"GET": (Scope.JOBS_READ,)}
+    queries = {"GET": CountFilter}
+
+    def get(self, request: Request, job_id: uuid.UUID) -> Response:
+        """Return its schedules in words, and its next instants; a paused job shows those that it would have."""
+        count, job = self.query(request)["count"], job_listed(job_id)
+        return Response(_preview(plans_of(job), _rules(job.repository_id, job), count, database_now()))
+
+
+def _rules(repository_id: uuid.UUID | None, job: Job | None) -> Sequence[windows.Rule]:
+    owners = {"repository": str(repository_id or ""), "job": str(job.id) if job else ""}
+    return windows.applicable(current_rules(), RunKind.BACKUP, **owners)
+
+
+def _preview(
+    plans: Sequence[calendar.Plan], rules: Sequence[windows.Rule], count: int, now: dt.datetime
+) -> dict[str, Any]:
+    found = [one for plan in plans for one in calendar.preview(plan, now, count)]
+    found.sort(key=lambda one: one.instant)
+    return {
+        "descriptions": [plan.describe() for plan in plans],
+        "instants": [preview_row(one, rules) for one in found[:count]],
+    }

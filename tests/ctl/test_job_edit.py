@@ -1,0 +1,93 @@
+"""Jobs changed, renamed and looked back at from the command line (E6, B6, H1, H7)."""
+
+import pytest
+
+from jobs.models import Job, Schedule
+from tests.ctl.conftest import Ctl
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def home(ctl: Ctl) -> None:
+    assert ctl("repository", "register", "vault", "/srv/vault").code == 0
+    words = ("--daily", "02:00", "--time-zone", "Europe/Berlin", "--exclude", "*.tmp", "--rpo", "26h")
+    made = ctl("job", "create", "home", "--source", "/home", "--source", "/etc", "-r", "vault", *words)
+    assert made.code == 0, made.err
+
+
+@pytest.mark.usefixtures("home")
+def test_what_is_given_changes_and_all_else_stays(ctl: Ctl) -> None:
+    """E6: schedule, limits, rules and switches, each alone."""
+    before = Schedule.objects.get()
+    edited = ctl("job", "edit", "home", "--priority", "high", "--strict", "--max-runtime", "12h", "--json").json
+    assert (edited["priority"], edited["strict"], edited["max_runtime_seconds"]) == ("high", True, 43200)
+    assert (edited["revision"], edited["rpo_seconds"], len(edited["sources"])) == (2, 93600, 2)
+    assert Schedule.objects.get().next_at == before.next_at
+    edited = ctl("job", "edit", "home", "--time-zone", "Asia/Tokyo", "--missed", "6h", "--json").json
+    assert edited["schedule_description"] == "daily at 02:00 (Asia/Tokyo)"
+    assert edited["schedules"][0].items() >= {"missed": "once_within", "missed_within_seconds": 21600}.items()
+    edited = ctl("job", "edit", "home", "--no-excludes", "--hook", "before-job=dump", "--rpo", "none", "--json").json
+    assert ([one["exclude_patterns"] for one in edited["sources"]], edited["rpo_seconds"]) == ([[], []], None)
+    edited = ctl("job", "edit", "home", "--every", "6h", "--no-hooks", "--no-strict", "--json").json
+    assert (edited["schedule_description"], edited["hooks"], edited["strict"]) == ("every 6 hours", [], False)
+    assert Schedule.objects.get().id == before.id
+    edited = ctl("job", "edit", "home", "--manual", "--source", "/srv", "--json").json
+    assert (edited["schedules"], [one["path"] for one in edited["sources"]]) == ([], ["/srv"])
+    assert Job.objects.get().revision_number == 6
+
+
+@pytest.mark.usefixtures("home")
+def test_a_rename_keeps_the_next_run_and_is_told_apart_from_no_change(ctl: Ctl) -> None:
+    """5.9."""
+    renamed = ctl("job", "rename", "home", "house")
+    assert (renamed.code, "house" in renamed.out) == (0, True)
+    assert "nothing was changed" in ctl("job", "edit", "house", "--priority", "normal").err
+    assert ctl("job", "show", "home").code == 1
+
+
+@pytest.mark.usefixtures("home")
+def test_contradictions_and_emptiness_are_refused(ctl: Ctl) -> None:
+    for words in (
+        (),
+        ("--manual", "--daily", "03:00"),
+        ("--daily", "03:00", "--every", "6h"),
+        ("--exclude", "x", "--no-excludes"),
+        ("--hook", "after-job=x", "--no-hooks"),
+        ("--rpo", "1h"),
+        ("--daily", "25:00"),
+    ):
+        refused = ctl("job", "edit", "home", *words)
+        assert (refused.code, refused.err.startswith("error: ")) == (2, True), refused.err
+    assert Job.objects.get().revision_number == 1
+
+
+@pytest.mark.usefixtures("home")
+def test_one_schedule_of_several_is_named_by_the_server(ctl: Ctl) -> None:
+    job = Job.objects.get()
+    second = Schedule.objects.get()
+    second.pk = job.id
+    second.save(force_insert=True)
+    refused = ctl("job", "edit", "home", "--daily", "03:00", "--json")
+    assert (refused.code, refused.json["error"]["code"]) == (1, "SCHEDULE_AMBIGUOUS")
+    assert ctl("job", "edit", "home", "--time-zone", "UTC").code == 2
+
+
+@pytest.mark.usefixtures("home")
+def test_a_job_tells_when_it_is_due_why_it_did_not_run_and_what_it_was(ctl: Ctl) -> None:
+    """B6, H1, H7."""
+    ctl("window", "create", "always", "--at", "00:00", "--for", "7d", "--job", "home")
+    shown = ctl("job", "preview", "home", "--limit", "2")
+    assert "daily at 02:00 (Europe/Berlin)" in shown.out
+    assert (shown.out.count("no free instant"), shown.out.count("always")) == (2, 2)
+    assert len(ctl("job", "preview", "home", "--limit", "370", "--json").json["instants"]) == 370
+    assert ctl("job", "decisions", "home").out == "every planned instant became a run\n"
+    moment = Schedule.objects.get().created_at
+    ctl("job", "pause", "home")
+    Schedule.objects.update(next_at=moment)
+    ctl("job", "resume", "home")
+    assert "1 planned run not run: the job was paused." in ctl("job", "decisions", "home").out
+    ctl("job", "rename", "home", "house")
+    told = ctl("job", "revisions", "house")
+    assert [line.split()[0] for line in told.out.splitlines()[1:]] == ["2", "1"]
+    assert "token:ctl" in told.out
