@@ -18,6 +18,7 @@ import time
 GRACE_SECONDS = 3.0
 _LOOK_SECONDS = 0.2
 _ASKED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
 def main(told: int, argv: list[str]) -> None:
@@ -46,7 +47,8 @@ def _become(told: int, argv: list[str]) -> None:
     """Become the program; never returns."""
     try:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        for number in _IGNORED_BY_PYTHON:
+            signal.signal(number, signal.SIG_DFL)
         os.execv(argv[0], argv)  # noqa: S606 - no shell is what is wanted
     except OSError as error:
         _tell(told, f"errno {error.errno}\n")

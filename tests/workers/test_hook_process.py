@@ -50,8 +50,9 @@ def wait_for(told: Path, count: int) -> list[int]:
     pytest.fail("the hook never ran")
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-@pytest.mark.parametrize("stubborn", [False, True])
+@pytest.mark.parametrize(
+    ("number", "stubborn"), [(signal.SIGKILL, False), (signal.SIGTERM, False), (signal.SIGKILL, True)]
+)
 def test_a_hook_ends_with_its_supervisor(tmp_path: Path, number: signal.Signals, *, stubborn: bool) -> None:
     """Also what it has begun itself, and where it does not obey: the medium that it holds is another run's now."""
     told = tmp_path / "pids"
@@ -95,7 +96,8 @@ def test_a_hook_gets_its_own_environment_and_default_signals(tmp_path: Path) -> 
     """Python ignores SIGPIPE, and its programs would inherit that: `dump | head` would never end."""
     lines: list[str] = []
     hook = Hook("env", (program(tmp_path, "env\ngrep SigIgn /proc/self/status\nreadlink /proc/self/fd/0\npwd"),))
-    environment = {"SYNCOVA_RUN_ID": "7", "PATH": os.defpath}
+    environment = {"SYNCOVA_RUN_ID": "7", "PATH": os.defpath, "LANG": "C.UTF-8"}
     run_hook(hook, environment=environment, seconds=20, say=lines.append, stop=lambda: False)
     told = {line for line in lines if not line.startswith(("_=", "PWD=", "SHLVL="))}
-    assert told == {"SYNCOVA_RUN_ID=7", f"PATH={os.defpath}", "SigIgn:\t0000000000000000", "/dev/null", "/"}
+    handed = {f"{name}={value}" for name, value in environment.items()}
+    assert told == handed | {"SigIgn:\t0000000000000000", "/dev/null", "/"}
