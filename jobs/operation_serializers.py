@@ -6,6 +6,7 @@ further translation can say something else.
 
 import base64
 import binascii
+from collections.abc import Mapping
 from typing import Any
 
 from rest_framework import serializers
@@ -109,7 +110,9 @@ class CopyOrder(StrictSerializer):
 class RestoreOrder(StrictSerializer):
     """The body of POST /repositories/{id}/restore; `target` or `target_base64` is a directory on the group's machine.
 
-    `backup` is an id, a part of one, or `latest`, of one `source` and not younger than `at` where these are given.
+    `backup` is an id, a part of one, or `latest`, of one `source` and not younger than `at` where these are given. With
+    `in_place` the source's own place is the target. `delete` takes away what the backup does not hold: first with
+    `dry_run`, then the same order again with that run's id as `plan`.
     """
 
     backup = ShortText()
@@ -123,22 +126,49 @@ class RestoreOrder(StrictSerializer):
     paths_base64 = serializers.ListField(child=PathText(), max_length=MAX_NAMED, default=list)
     overwrite = Choice(OVERWRITE, default=OVERWRITE[0])
     verify = serializers.BooleanField(default=False)
+    in_place = serializers.BooleanField(default=False, help_text="Needs the right restores.in_place.")
+    delete = serializers.BooleanField(default=False, help_text="Needs the right restores.in_place.")
+    plan = serializers.UUIDField(required=False, help_text="The dry run that showed what is deleted.")
     dry_run = serializers.BooleanField(default=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Return the order with its paths as exact bytes and its moment as nanoseconds."""
-        exact, text = attrs.pop("target_base64", None), attrs.pop("target", None)
-        if (exact is None) == (text is None):
-            raise serializers.ValidationError({"target": ["Give one of target and target_base64."]})
-        target = base64.b64decode(exact) if exact is not None else str(text).encode()
+        _refuse_deletion(attrs)
         moment = attrs.pop("at", None)
         named = [_encoded(path.encode()) for path in attrs.pop("paths")]
-        return attrs | {
+        plan = attrs.pop("plan", None)
+        target = _target(attrs)
+        return {
+            **attrs,
+            **target,
             "at_ns": nanoseconds(moment) if moment is not None else None,
-            "target": show_path(target),
-            "target_base64": _encoded(target),
             "paths_base64": [*named, *attrs["paths_base64"]],
+            "plan": str(plan) if plan else None,
         }
+
+
+def _refuse_deletion(attrs: Mapping[str, Any]) -> None:
+    if not attrs["delete"]:
+        if "plan" in attrs:
+            raise serializers.ValidationError({"plan": ["Belongs to an order that deletes."]})
+        return
+    if attrs["overwrite"] == OVERWRITE[0]:
+        raise serializers.ValidationError({"overwrite": ["With delete, say what else may be replaced: not never."]})
+    if attrs["dry_run"] == ("plan" in attrs):
+        raise serializers.ValidationError(
+            {"plan": ["First ask with dry_run, then the same without it and with that run's id as plan."]}
+        )
+
+
+def _target(attrs: dict[str, Any]) -> dict[str, str]:
+    """Take the target out of the order, and return it in its two forms; none for a restore in place."""
+    exact, text = attrs.pop("target_base64", None), attrs.pop("target", None)
+    if attrs["in_place"] and exact is None and text is None:
+        return {}
+    if attrs["in_place"] or (exact is None) == (text is None):
+        raise serializers.ValidationError({"target": ["Give one of target, target_base64 and in_place."]})
+    target = base64.b64decode(exact) if exact is not None else str(text).encode()
+    return {"target": show_path(target), "target_base64": _encoded(target)}
 
 
 def shown_parameters(parameters: dict[str, Any]) -> dict[str, Any]:

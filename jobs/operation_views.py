@@ -14,6 +14,7 @@ from jobs.selectors import run_get
 from jobs.services import operation_request
 from jobs.states import RunKind
 from repositories.selectors import repository_get
+from syncova_project.access.permissions import need_scope
 from syncova_project.access.scopes import Scope
 from syncova_project.rest import ApiView, Created, actor_of, create_once
 
@@ -28,6 +29,8 @@ class OperationView(ApiView):
     def post(self, request: Request, repository_id: uuid.UUID) -> Response:
         """Return the queued run; 409 where one of its kind is active, or the repository has not been opened."""
         order, kind = self.body(request), self.kind
+        if order.get("in_place") or order.get("delete"):
+            need_scope(request, Scope.RESTORES_IN_PLACE)
         repository_get(repository_id)
 
         def create() -> Created:
@@ -64,6 +67,6 @@ class CopyView(OperationView):
 
 
 class RestoreView(OperationView):
-    """POST restores a backup into a directory below the allowed roots of the repository's worker group."""
+    """POST restores a backup into a directory below the allowed roots of the repository's worker group, or in place."""
 
     kind, bodies, scopes = RunKind.RESTORE, {"POST": RestoreOrder}, {"POST": (Scope.RESTORES_RUN,)}

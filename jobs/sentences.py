@@ -44,6 +44,7 @@ REASONS: Final[Mapping[str, Callable[[], str]]] = {
     "SOURCE_NOT_ALLOWED": lambda: _("source outside the allowed directories"),
     "kept": lambda: _("something else was there and was kept"),
     "failed": lambda: _("could not be written"),
+    "undeleted": lambda: _("could not be deleted"),
     "collided": lambda: _("the target takes its name for another one's"),
     "spared": lambda: _("deletion held off meanwhile"),
     "lost_manifests": lambda: _("a damaged backup may be newer"),

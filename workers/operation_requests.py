@@ -9,6 +9,7 @@ import os
 import socket
 from typing import Any
 
+from django.conf import settings
 from msgspec import structs
 
 from jobs.executors import ExecutionRequest
@@ -33,9 +34,16 @@ def forget_request(
 def restore_request(
     request: ExecutionRequest, access: RepositoryAccess, order: requests.RestoreOrder
 ) -> requests.Request:
-    """Return the request that restores into a directory: never in place, and deleting nothing."""
-    # What was stored by another version may ask for more than this one has checked.
-    bounded = structs.replace(order, in_place=False, delete=False, dry_run=is_dry(request))
+    """Return the request that restores into a directory, or in place within what this machine may back up.
+
+    Of a deletion nothing is done that no plan has shown: without the plan's moment nothing is deleted.
+    """
+    bounded = structs.replace(
+        order,
+        dry_run=is_dry(request),
+        delete=order.delete and (is_dry(request) or order.delete_before_ns is not None),
+        in_place_roots=tuple(map(os.fsencode, settings.SYNCOVA_SOURCE_ROOTS)),
+    )
     skipped = skipped_paths(access.location)
     return _request("restore", request, access_of(access), restore=bounded, skip_paths=skipped)
 

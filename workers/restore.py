@@ -30,18 +30,22 @@ _LEFT_OUT: Final = ("kept", "failed", "collided")
 _HEAD: Final = ("backup_id", "short_id", "source", "time", "state", "target")
 _DONE: Final = ("files", "directories", "links", "others", "bytes", "existing", "kept", "damaged", "failed", "collided")
 _PLANNED: Final = ("created", "created_bytes", "replaced", "replaced_bytes", "existing", "kept", "unknown", "damaged")
+_DELETION: Final = ("deleted", "deleted_bytes", "spared", "failed", "refused")
 _LISTS: Final = ("kept_paths", "failed_paths", "damaged_paths")
 
 
 def restore(
     request: ExecutionRequest, control: ExecutionControl, row: Repository, access: RepositoryAccess
 ) -> ExecutionResult:
-    """Restore what the run names below this machine's own roots, or tell what that would do."""
+    """Restore what the run names, below this machine's own roots or where it was, or tell what that would do."""
     try:
         order = order_of(request.parameters, RestoreOrder)
     except msgspec.ValidationError as error:
         return malformed(error)
-    why = refused(order.target)
+    if order.in_place and order.target:
+        return malformed(msgspec.ValidationError("it has both a target and in_place"))
+    # Which place that is only the engine knows, once it has read the backup; it judges it by this machine's roots.
+    why = None if order.in_place else refused(order.target)
     if why is not None:
         message = outcome.clean(f"{show_path(order.target)} {why}")
         return ExecutionResult(failure=Failure("RESTORE_TARGET_NOT_ALLOWED", message, FailureClass.CONFIGURATION))
@@ -65,6 +69,7 @@ def refused(target: bytes) -> str | None:
 def _told(request: ExecutionRequest, control: ExecutionControl, report: Mapping[str, Any]) -> ExecutionResult:
     dry = "planned_ns" in report
     told = {name: report[name] for name in (*_HEAD, *(_PLANNED if dry else _DONE)) if name in report}
+    told |= _deletion(report)
     for line in _lines(report):
         control.log(*line)
     if report["exit_code"] == _DAMAGED:
@@ -81,7 +86,7 @@ def _told(request: ExecutionRequest, control: ExecutionControl, report: Mapping[
         )
     if dry:
         return ExecutionResult(parameters=told)
-    reasons = {name: report[name] for name in _LEFT_OUT if report[name]}
+    reasons = {name: report[name] for name in _LEFT_OUT if report[name]} | _undeleted(report)
     skipped = sum(reasons.values())
     if report["exit_code"] and not skipped:
         reasons, skipped = {"lost_manifests": len(report["lost_manifests"])}, max(1, len(report["lost_manifests"]))
@@ -91,12 +96,40 @@ def _told(request: ExecutionRequest, control: ExecutionControl, report: Mapping[
     return ExecutionResult(parameters=told, figures=figures, skip_reasons=reasons)
 
 
+def _deletion(report: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what was deleted, or would be, and of a plan the moment that the deletion itself has to name."""
+    deletion = report.get("deletion")
+    if deletion is None:
+        return {}
+    told = {f"deletion_{name}": deletion[name] for name in _DELETION}
+    told["deletion_paths"] = [
+        {"path": outcome.clean(each["path"], 300), "objects": each["objects"]} for each in deletion["deleted_paths"]
+    ]
+    return told | ({"planned_ns": report["planned_ns"]} if "planned_ns" in report else {})
+
+
+def _undeleted(report: Mapping[str, Any]) -> dict[str, int]:
+    """Return what should have gone and is still there: a deletion that was refused as a whole counts as one."""
+    deletion = report.get("deletion") or {"failed": 0, "refused": ""}
+    count = deletion["failed"] + (1 if deletion["refused"] else 0)
+    return {"undeleted": count} if count else {}
+
+
 def _lines(report: Mapping[str, Any]) -> list[tuple[str, str]]:
     lines = []
     for name in _LISTS:
         for each in report.get(name, ()):
             why = f": {each['reason']}" if "reason" in each else ""
             lines.append(("warning", outcome.clean(f"{name.removesuffix('_paths')}: {each['path']}{why}")))
+    deletion = report.get("deletion") or {}
+    verb = "deleted" if "files" in report else "to delete"
+    for each in deletion.get("deleted_paths", ()):
+        lines.append(("info", outcome.clean(f"{verb}: {each['path']} ({show_count(each['objects'], 'object')})")))
+    for name, what in (("spared_paths", "not in the backup, and stays"), ("failed_paths", "not deleted")):
+        for each in deletion.get(name, ()):
+            lines.append(("warning", outcome.clean(f"{what}: {each['path']}: {each['reason']}")))
+    if deletion.get("refused"):
+        lines.append(("warning", outcome.clean(f"nothing is deleted: {deletion['refused']}")))
     if "files" in report:
         done = f"{show_count(report['files'], 'file')}, {show_bytes(report['bytes'])} written"
         lines.append(("info", outcome.clean(f"{report['short_id']} into {report['target']}: {done}.")))

@@ -62,6 +62,20 @@ def print_prune_plan(terminal: Terminal, result: Json) -> None:
     )
 
 
+def print_deletion_plan(terminal: Terminal, result: Json) -> None:
+    """Say what a restore would delete."""
+    if result["deletion_refused"]:
+        terminal.warning(f"nothing would be deleted: {show_text(result['deletion_refused'])}")
+        return
+    count, size = show_count(result["deletion_deleted"], "object"), show_bytes(result["deletion_deleted_bytes"])
+    terminal.line(f"would delete {count}, {size}, of {show_text(result['target'])}")
+    for each in result["deletion_paths"]:
+        inside = f" (with {each['objects'] - 1:,} in it)" if each["objects"] > 1 else ""
+        terminal.line(f"  {show_text(each['path'])}{inside}")
+    if result["deletion_spared"]:
+        terminal.line(f"{show_count(result['deletion_spared'], 'object')} not in the backup would stay: see the log")
+
+
 def print_forget_plan(terminal: Terminal, result: Json, run_id: str) -> None:
     """Say which backups would be deleted and why each stays or goes."""
     rows = [

@@ -27,7 +27,7 @@ def refuse_parameters(kind: RunKind, repository: Repository, parameters: Mapping
     """Raise what is wrong with the parameters: ValidationFailedError, RestoreTargetNotAllowedError or, for the
     repository that a copy reads, RepositoryNotReadyError.
     """
-    if kind is RunKind.RESTORE:
+    if kind is RunKind.RESTORE and not parameters.get("in_place"):
         _refuse_target(repository, parameters)
     elif kind is RunKind.COPY:
         _refuse_origin(repository, parameters)

@@ -26,6 +26,7 @@ from jobs.selectors import phase
 from jobs.sentences import held_sentence, is_postponed, postponed_sentence
 from jobs.services.job_rows import lock_job
 from jobs.services.operations import refuse_parameters
+from jobs.services.restore_plans import as_planned
 from jobs.services.runners import group_runner
 from jobs.states import ACTIVE_STATES, CancelOrigin, Priority, RunKind, RunState, Trigger
 from jobs.successors import NewRun
@@ -95,6 +96,7 @@ def operation_request(
                 f"There is no repository {repository_id}.", hint="List them with: ./syncova ctl repository list"
             )
         _refuse_unready(repository)
+        parameters = as_planned(kind, repository, parameters)
         new = _operation(kind, repository, parameters, actor, now)
         refuse_parameters(kind, repository, parameters)
         run = transitions.enqueue(new, now=now)

@@ -12,6 +12,7 @@ class Scope(enum.StrEnum):
     RUNS_READ = "runs.read"
     RUNS_IGNORE_WINDOWS = "runs.ignore_windows"
     RESTORES_RUN = "restores.run"
+    RESTORES_IN_PLACE = "restores.in_place"
     REPOSITORIES_READ = "repositories.read"
     REPOSITORIES_WRITE = "repositories.write"
 

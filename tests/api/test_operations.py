@@ -87,7 +87,10 @@ def test_a_target_outside_the_roots_is_refused(target: str) -> None:
         ("prune", {"dryrun": True}, "dryrun"),
         ("restore", {"backup": "latest"}, "target"),
         ("restore", {"backup": "latest", "target": ROOT + "/a", "overwrite": "maybe"}, "overwrite"),
-        ("restore", {"backup": "latest", "target": ROOT + "/a", "in_place": True}, "in_place"),
+        ("restore", {"backup": "latest", "target": ROOT + "/a", "in_place": True}, "target"),
+        ("restore", {"backup": "latest", "in_place": True, "delete": True}, "overwrite"),
+        ("restore", {"backup": "latest", "in_place": True, "delete": True, "overwrite": "always"}, "plan"),
+        ("restore", {"backup": "latest", "in_place": True, "plan": NOBODY}, "plan"),
         ("restore", {"backup": "latest", "target_base64": "???"}, "target_base64"),
         ("copy", {"from_repository_id": "x"}, "from_repository_id"),
     ],
@@ -127,6 +130,56 @@ def test_what_a_restore_left_out_is_told() -> None:
     page = ApiClient().get(f"runs/{run.id}").json
     assert page["state"] == RunState.PARTIAL_FAILURE
     assert (page["files"], page["reason"]) == (4, "2 objects skipped: something else was there and was kept.")
+
+
+IN_PLACE: dict[str, Any] = {"backup": "latest", "in_place": True, "overwrite": "if-changed", "delete": True}
+
+
+def planned(repository: Any, order: dict[str, Any], **told: Any) -> str:
+    """Return a dry run that has ended."""
+    run = Run.objects.get(pk=ask("restore", {**order, "dry_run": True}, repository=repository).json["id"])
+    found = {"backup_id": "run-1-home", "planned_ns": 1_767_232_800_000_001_000, "deletion_deleted": 2, **told}
+    assert conclude(run.id, start(run), ExecutionResult(parameters=found), now=database_now())
+    return str(run.id)
+
+
+def test_what_a_restore_deletes_was_in_a_plan() -> None:
+    """Rule 20: of the backup that the plan named, and nothing that was changed since then."""
+    repository = make_repository()
+    plan = planned(repository, IN_PLACE)
+    run = Run.objects.get(pk=ask("restore", {**IN_PLACE, "plan": plan}, repository=repository).json["id"])
+    assert (run.parameters["backup"], run.parameters["delete_before_ns"]) == ("run-1-home", 1_767_232_800_000_001_000)
+    assert (run.parameters["in_place"], run.parameters["delete"], run.parameters["plan"]) == (True, True, plan)
+
+
+def test_a_plan_of_something_else_agrees_to_nothing() -> None:
+    repository, other = make_repository(), make_repository()
+    for plan, order in (
+        (planned(repository, IN_PLACE), {**IN_PLACE, "paths": ["etc"]}),
+        (planned(repository, IN_PLACE), {**IN_PLACE, "backup": "3fa2"}),
+        (planned(other, IN_PLACE), IN_PLACE),
+        (ask("restore", {**IN_PLACE, "dry_run": True}, repository=repository).json["id"], IN_PLACE),
+        (ask("check", repository=repository).json["id"], IN_PLACE),
+        (NOBODY, IN_PLACE),
+    ):
+        refused = ask("restore", {**order, "plan": plan}, repository=repository).refused(400, "VALIDATION_FAILED")
+        assert "plan" in refused["details"]
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        {"backup": "latest", "in_place": True},
+        {"backup": "latest", "target": f"{ROOT}/a", "overwrite": "always", "delete": True, "dry_run": True},
+    ],
+)
+def test_over_what_is_there_is_a_right_of_its_own(order: dict[str, Any]) -> None:
+    """execution.md, section 3: in place, and with deletion."""
+    address = f"repositories/{make_repository().id}/restore"
+    refused = ApiClient("restores.run", "repositories.write").post(address, order).refused(403, "PERMISSION_DENIED")
+    assert refused["details"] == {"needs_any_of": ["restores.in_place"]}
+    ApiClient("restores.in_place").post(address, order).refused(403, "PERMISSION_DENIED")
+    assert ApiClient("restores.run", "restores.in_place").post(address, order).status == 202
 
 
 @pytest.mark.parametrize(

@@ -124,15 +124,60 @@ def test_a_target_outside_the_roots_is_refused_where_it_runs(place: Ground, name
     assert (done.failure.code, list(outside.iterdir())) == ("RESTORE_TARGET_NOT_ALLOWED", [])
 
 
-def test_a_stored_order_for_more_than_was_checked_is_cut_down(place: Ground) -> None:
-    """What stands in a row may come from another version: no restore in place, none that deletes."""
+def test_a_stored_order_for_more_than_was_planned_deletes_nothing(place: Ground) -> None:
+    """What stands in a row may come from another version: without the moment of a plan nothing is deleted."""
     backed_up(place, scenario.small_tree(place.directory))
     target = place.directory / "restores" / "one"
     target.mkdir(parents=True)
     (target / "mine").write_bytes(b"mine")
-    asks: dict[str, Any] = {"in_place": True, "delete": True, "overwrite": "always"}
-    done = execute(asked(place, RunKind.RESTORE, backup="latest", target_base64=encoded(target), **asks))
+    asks: dict[str, Any] = {"delete": True, "overwrite": "always", "target_base64": encoded(target)}
+    done = execute(asked(place, RunKind.RESTORE, backup="latest", **asks))
     assert (done.failure, (target / "mine").read_bytes(), (target / "new-0").exists()) == (None, b"mine", True)
+    both = execute(asked(place, RunKind.RESTORE, backup="latest", in_place=True, **asks))
+    assert both.failure is not None
+    assert both.failure.failure_class is FailureClass.CONFIGURATION
+
+
+def test_a_restore_in_place_deletes_what_its_plan_showed(place: Ground) -> None:
+    """What came after the plan stays, and makes the run partial by no means: nobody has asked for its end."""
+    tree = scenario.small_tree(place.directory)
+    backed_up(place, tree)
+    (tree / "new-0").unlink()
+    (tree / "gained").mkdir()
+    (tree / "gained" / "file").write_bytes(b"gained")
+    order: dict[str, Any] = {"backup": "latest", "in_place": True, "overwrite": "if-changed", "delete": True}
+    plan = execute(asked(place, RunKind.RESTORE, **order, dry_run=True))
+    assert (plan.failure, plan.parameters["deletion_deleted"]) == (None, 2)
+    assert [each["path"] for each in plan.parameters["deletion_paths"]] == ["gained"]
+    (tree / "later").write_bytes(b"later")
+    control = Control()
+    agreed = {**order, "backup": plan.parameters["backup_id"], "delete_before_ns": plan.parameters["planned_ns"]}
+    done = execute(asked(place, RunKind.RESTORE, **agreed), control)
+    assert (done.failure, done.parameters["deletion_deleted"], done.parameters["deletion_spared"]) == (None, 2, 1)
+    assert sorted(path.name for path in tree.iterdir()) == ["later", "new-0", "sub"]
+    assert any("deleted: gained" in line for line in control.lines)
+    assert any("stays: later" in line for line in control.lines)
+
+
+@pytest.mark.parametrize("where", ["outside", "own", "linked"])
+def test_a_place_that_this_machine_does_not_give_is_not_restored_into(place: Ground, settings: Any, where: str) -> None:
+    """execution.md, section 3: in place within the source roots of the executing machine, never in our own data."""
+    tree = scenario.small_tree(place.directory)
+    backed_up(place, tree)
+    (tree / "new-0").unlink()
+    if where == "outside":
+        settings.SYNCOVA_SOURCE_ROOTS = [str(place.directory / "elsewhere")]
+    elif where == "own":
+        settings.DATA_DIR = tree.parent
+    else:
+        settings.SYNCOVA_SOURCE_ROOTS = [str(tree)]
+        tree.rename(place.directory / "moved")
+        tree.symlink_to(place.directory / "restores")
+        settings.SYNCOVA_SOURCE_ROOTS = [str(place.directory / "moved")]
+    done = execute(asked(place, RunKind.RESTORE, backup="latest", in_place=True, overwrite="always"))
+    assert done.failure is not None
+    assert done.failure.code == "RESTORE_TARGET"
+    assert not (tree / "new-0").exists()
 
 
 def test_parameters_that_are_no_order_fail_by_name(place: Ground) -> None:

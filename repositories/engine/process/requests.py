@@ -106,7 +106,8 @@ class SourceRequest(Struct, frozen=True, kw_only=True):
 class RestoreOrder(Struct, frozen=True, kw_only=True):
     """What to restore where; `backup` is an id, a unique part of one, or `latest`.
 
-    With `in_place` the source's own path is the target, and `target` is empty. `delete` spares what was changed at
+    With `in_place` the source's own path is the target, and `target` is empty; where there are `in_place_roots`, it has
+    to lie in one of them and in none of the request's `skip_paths`, links resolved. `delete` spares what was changed at
     `delete_before_ns` or later, and the directories in the request's `skip_paths`.
     """
 
@@ -121,6 +122,7 @@ class RestoreOrder(Struct, frozen=True, kw_only=True):
     delete: bool = False
     dry_run: bool = False
     delete_before_ns: int | None = None
+    in_place_roots: tuple[bytes, ...] = field(name="in_place_roots_base64", default=())
 
 
 class CheckOrder(Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from repositories.engine.backup.options import Hooks
 from repositories.engine.clock import SYSTEM_CLOCK
 from repositories.engine.display import show_text
 from repositories.engine.errors import ConfigurationError
-from repositories.engine.manifest.backups import LATEST
+from repositories.engine.manifest.backups import LATEST, Backup
 from repositories.engine.process.channel import Channel
 from repositories.engine.process.introduction import introduce_reader
 from repositories.engine.process.paths import inner_path
@@ -19,7 +19,15 @@ from repositories.engine.process.requests import Request, RestoreOrder
 from repositories.engine.process.restore_fields import doubted, plan_fields, restore_fields
 from repositories.engine.process.what_is_left import choose_backup, is_in_part
 from repositories.engine.progress import Progress, ProgressGate
-from repositories.engine.restore import Deletion, Overwrite, RestoreRequest, in_place_target, plan, restore
+from repositories.engine.restore import (
+    Deletion,
+    Overwrite,
+    RestoreRequest,
+    in_place_target,
+    plan,
+    refuse_outside,
+    restore,
+)
 from repositories.engine.storage.locations import directories_of
 
 
@@ -42,7 +50,7 @@ def restore_backup(request: Request, channel: Channel) -> dict[str, Any]:
 
     hooks = Hooks(report=ProgressGate(report, SYSTEM_CLOCK.monotonic), cancelled=channel.cancelled, read_bucket=bucket)
     wanted = RestoreRequest(
-        target=in_place_target(backup, request.host) if order.in_place else order.target,
+        target=_in_place(request, order, backup) if order.in_place else order.target,
         paths=tuple(inner_path(path, backup.root.source.id) for path in order.paths),
         overwrite=overwrite,
         verify=order.verify,
@@ -54,6 +62,13 @@ def restore_backup(request: Request, channel: Channel) -> dict[str, Any]:
     else:
         fields = restore_fields(backup, wanted.target, restore(repository, backup, wanted, hooks))
     return doubted(fields, lost if order.backup == LATEST else (), inventory_lost=is_in_part(repository))
+
+
+def _in_place(request: Request, order: RestoreOrder, backup: Backup) -> bytes:
+    target = in_place_target(backup, request.host)
+    if order.in_place_roots:
+        refuse_outside(target, order.in_place_roots, request.skip_paths)
+    return target
 
 
 def _overwrite(order: RestoreOrder) -> Overwrite:

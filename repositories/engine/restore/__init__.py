@@ -4,7 +4,7 @@ Owns the way from a manifest to files. Reads the repository through its reader; 
 that was asked for and shown.
 """
 
-from repositories.engine.restore.in_place import in_place_target
+from repositories.engine.restore.in_place import in_place_target, refuse_outside
 from repositories.engine.restore.plan import plan
 from repositories.engine.restore.request import (
     Deletion,
@@ -25,5 +25,6 @@ __all__ = [
     "RestoreResult",
     "in_place_target",
     "plan",
+    "refuse_outside",
     "restore",
 ]

@@ -5,6 +5,7 @@ that name exists on many machines, and proves nothing.
 """
 
 import os
+from collections.abc import Sequence
 
 from repositories.engine.display import show_path, show_text
 from repositories.engine.errors import RestoreTargetError
@@ -32,6 +33,22 @@ def in_place_target(backup: Backup, host: str) -> bytes:
             hint=f"if it is meant nevertheless, say so: --target {show_path(_directory(backup))}",
         )
     return _directory(backup)
+
+
+def refuse_outside(target: bytes, roots: Sequence[bytes], own: Sequence[bytes]) -> None:
+    """Raise RestoreTargetError for a place outside all `roots`, or inside Syncova's `own` data, links resolved."""
+    place = os.path.realpath(target)
+    if not any(_lies_in(place, os.path.realpath(root)) for root in roots):
+        raise RestoreTargetError(
+            f"{show_path(target)} lies outside the directories that may be restored in place here",
+            hint=f"restore below one of: {', '.join(map(show_path, roots))}",
+        )
+    if any(_lies_in(place, os.path.realpath(each)) for each in own):
+        raise RestoreTargetError(f"{show_path(target)} lies in Syncova's own data", hint="give --target DIR")
+
+
+def _lies_in(path: bytes, directory: bytes) -> bool:
+    return path == directory or path.startswith(directory.rstrip(b"/") + b"/")
 
 
 def _directory(backup: Backup) -> bytes:

@@ -104,9 +104,7 @@ def _ways(source: AnyChunks, top: StreamRef | None, paths: tuple[bytes, ...]) ->
     for directory in sorted(wanted, key=directory_key):
         ways.reach(directory)
         names = wanted[directory]
-        entries = [
-            (entry, msgspec.Raw(encode(entry))) for entry in entries_of(directory) if entry.name in names
-        ]
+        entries = [(entry, msgspec.Raw(encode(entry))) for entry in entries_of(directory) if entry.name in names]
         missing = names - {entry.name for entry, _ in entries}
         if missing:
             path = directory + b"/" + min(missing) if directory else min(missing)
