@@ -133,3 +133,38 @@ def test_upkeep_is_planned_listed_and_ended(ctl: Ctl) -> None:
 def test_what_cannot_be_planned_is_told(ctl: Ctl, words: tuple[str, ...], says: str) -> None:
     refused = ctl("repository", "plan", "vault", *words)
     assert (refused.code, says in refused.err) == (2, True)
+
+
+RESTORE: dict[str, Any] = {
+    "target": "/srv/h\x1b[31mome",
+    "backup_id": "run-1-home",
+    "planned_ns": 7,
+    "deletion_deleted": 2,
+    "deletion_deleted_bytes": 6,
+    "deletion_spared": 1,
+    "deletion_refused": "",
+    "deletion_paths": [{"path": "gained\x1b[31m", "objects": 2}],
+}
+IN_PLACE = ("restore", "vault", "--backup", "latest", "--in-place", "--overwrite", "if-changed", "--delete")
+
+
+def test_what_a_restore_deletes_is_planned_shown_and_agreed_to(ctl: Ctl, plan: worker.Plan) -> None:
+    plan.comes_to = lambda _request: ExecutionResult(parameters=RESTORE)
+    refused = ctl(*IN_PLACE)
+    assert (refused.code, "--yes" in refused.err, asked()) == (2, True, [("restore", True)])
+    assert "would delete 2 objects, 6 B" in refused.out
+    assert "gained\\x1b[31m (with 1 in it)" in refused.out
+    done = ctl(*IN_PLACE, "--yes", "--wait")
+    assert done.code == 0, done.err
+    assert asked()[1:] == [("restore", True), ("restore", False)]
+    first, last = Run.objects.order_by("-created_at", "-id")[1], Run.objects.order_by("-created_at", "-id")[0]
+    assert (last.parameters["plan"], last.parameters["delete_before_ns"]) == (str(first.id), 7)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("--in-place", "--target", "/srv/a"), (), ("--in-place", "--delete")],
+)
+def test_contradictions_are_told_before_anything_is_asked(ctl: Ctl, words: tuple[str, ...]) -> None:
+    assert ctl("restore", "vault", "--backup", "latest", *words).code == 2
+    assert asked() == []

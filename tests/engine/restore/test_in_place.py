@@ -10,7 +10,7 @@ import pytest
 from repositories.engine.errors import RestoreTargetError
 from repositories.engine.manifest.backups import Backup, list_backups
 from repositories.engine.repository import Repository
-from repositories.engine.restore import Deletion, Overwrite, in_place_target
+from repositories.engine.restore import Deletion, Overwrite, in_place_target, refuse_outside
 from tests.engine.repositories import back_up_tree, restore_latest
 from tests.engine.trees import assert_same, describe
 
@@ -109,3 +109,22 @@ def test_another_host_and_what_is_no_place(tmp_path: Path, repository: Repositor
     nameless = msgspec.structs.replace(backup.root.source, host="")
     with pytest.raises(RestoreTargetError, match="unnamed"):
         in_place_target(dataclasses.replace(backup, root=msgspec.structs.replace(backup.root, source=nameless)), "")
+
+
+def test_a_place_is_bounded_with_links_resolved(tmp_path: Path) -> None:
+    """Roots and our own data as the kernel finds them, whatever links their names lead through."""
+    home, own = tmp_path / "home", tmp_path / "home" / "own"
+    own.mkdir(parents=True)
+    (tmp_path / "root").symlink_to(home)
+    (tmp_path / "out").mkdir()
+    (home / "away").symlink_to(tmp_path / "out")
+    refuse_outside(os.fsencode(home / "me"), [os.fsencode(tmp_path / "root")], [os.fsencode(own)])
+    refuse_outside(b"/anything", [b"/"], [])
+    for target, roots in (
+        (home / "away", [home]),
+        (tmp_path / "home-2", [home]),
+        (own / "below", [home]),
+        (tmp_path / "root" / "own", [home]),
+    ):
+        with pytest.raises(RestoreTargetError):
+            refuse_outside(os.fsencode(target), [os.fsencode(root) for root in roots], [os.fsencode(own)])
