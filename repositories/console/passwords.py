@@ -98,7 +98,7 @@ def _given(place: PasswordPlace, terminal: Terminal) -> str | None:
     if place.command is not None:
         return _from_command(place.command)
     value = env.text(place.variable) if place.variable is not None else None
-    return None if value is None else _refuse_empty(_first_line(value.encode(), VARIABLE), VARIABLE)
+    return None if value is None else _refuse_empty(_first_line(os.fsencode(value), VARIABLE), VARIABLE)
 
 
 def _from_file(name: str, terminal: Terminal, option: str) -> str:
@@ -151,9 +151,19 @@ def _first_line(content: bytes, what: str) -> str:
 
 
 def _refuse_empty(password: str, what: str) -> str:
+    if not password.isascii() and not _is_text(password):
+        raise PasswordUnreadableError(f"{what} is not UTF-8 text", hint="check the terminal's encoding")
     if not password:
         raise PasswordUnreadableError(f"{what} is empty", hint="an empty password needs --insecure-no-password")
     return password
+
+
+def _is_text(password: str) -> bool:
+    try:
+        password.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _need_terminal(place: PasswordPlace) -> None:

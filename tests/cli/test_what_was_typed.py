@@ -65,3 +65,39 @@ def test_a_removed_working_directory_does_not_matter_to_absolute_paths(
     monkeypatch.chdir(tmp_path / "gone")
     (tmp_path / "gone").rmdir()
     assert programs.back_up(tmp_path / "tree").code == exits.DONE
+
+
+NO_TEXT = "\udcff"
+
+
+def test_what_is_no_text_ends_the_command(programs: Programs, tmp_path: Path) -> None:
+    """A command line holds any bytes. A child that never got its request would wait for ever."""
+    (tmp_path / "tree").mkdir()
+    programs.back_up(tmp_path / "tree")
+    to = ("--to", tmp_path / "other", "--to-password-file", programs.password_file)
+    target = ("-r", programs.repository, "--target", tmp_path / "target")
+    for ended in (
+        programs.repo("copy", programs.repository, *to, "--source", NO_TEXT),
+        programs.repo("copy", "-r", programs.repository, *to, NO_TEXT * 4),
+        programs.repo("repair", programs.repository, "--adopt", NO_TEXT),
+        programs.agent("restore", *target, "--backup", NO_TEXT),
+        programs.agent("restore", *target, "--backup", "latest", "--source", NO_TEXT),
+        programs.back_up(tmp_path / "tree", words=("--parent", NO_TEXT)),
+        programs.repo("key", "add", programs.repository, "--label", NO_TEXT, *new_password(tmp_path)),
+    ):
+        assert (ended.code, "is not UTF-8 text" in ended.err) == (exits.USAGE, True), ended
+
+
+def new_password(directory: Path) -> tuple[str, str]:
+    (directory / "new").write_bytes(b"another\n")
+    return "--new-password-file", str(directory / "new")
+
+
+def test_a_hold_that_no_record_can_hold_is_refused(programs: Programs, tmp_path: Path) -> None:
+    """Who writes the last year means for ever, which is said by leaving the time out."""
+    (tmp_path / "tree").mkdir()
+    programs.back_up(tmp_path / "tree")
+    words = (programs.repository, "latest", "--reason", "audit", "--until")
+    refused = programs.repo("hold", *words, "9999-12-31")
+    assert (refused.code, "without --until it never ends" in refused.err) == (exits.USAGE, True)
+    assert programs.repo("hold", *words, "2554-01-01").code == exits.DONE

@@ -92,6 +92,18 @@ def test_the_environment_names_a_password_or_a_file(tmp_path: Path, monkeypatch:
     assert read() == "from a file"
 
 
+def test_a_password_that_is_no_text_is_refused_wherever_it_comes_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "\udcff")
+    with pytest.raises(PasswordUnreadableError, match="not UTF-8 text"):
+        read()
+    monkeypatch.delenv(VARIABLE)
+    monkeypatch.setattr("getpass.getpass", lambda _: "\udcff")
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    with pytest.raises(PasswordUnreadableError, match="not UTF-8 text"):
+        read()
+
+
 def test_two_ways_at_once_are_refused() -> None:
     with pytest.raises(CommandError, match="exclude each other"):
         read(password_command="true", insecure_no_password=True)

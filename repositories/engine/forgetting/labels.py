@@ -4,6 +4,7 @@ Owns what must be put for a change. Each change reads again after writing: the c
 """
 
 from dataclasses import dataclass
+from typing import Final
 
 from repositories.engine.errors import BackupNotFoundError, ConfigurationError
 from repositories.engine.forgetting.returning import take_back
@@ -13,6 +14,9 @@ from repositories.engine.manifest.backups import Backup
 from repositories.engine.repository import Repository
 from repositories.engine.retention.standing import Annotation
 from repositories.engine.retention.writing import NotesWriter
+
+# What a record's integers hold: the year 2554.
+LATEST_NS: Final = 2**64 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +102,8 @@ def place_hold(repository: Repository, backup: Backup, reason: str, until_ns: in
     now_ns = repository.clock.now_ns()
     if until_ns is not None and until_ns <= now_ns:
         raise ConfigurationError("the hold would end before it begins", hint="give a later time with --until")
+    if until_ns is not None and until_ns > LATEST_NS:
+        raise ConfigurationError("the hold would end too late to be recorded", hint="without --until it never ends")
     repository.require_writable()
     writer = NotesWriter(repository.store, repository.clock)
     writer.annotate(AnnotationKind.HOLD, bytes.fromhex(backup.manifest_id), reason, until_ns)

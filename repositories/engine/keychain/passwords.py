@@ -239,5 +239,9 @@ def _check_secret(secret: bytes) -> None:
 
 
 def _check_label(label: str) -> None:
-    if len(label.encode()) > MAX_LABEL:
+    try:
+        length = len(label.encode())
+    except UnicodeEncodeError:
+        raise ConfigurationError("the label is not UTF-8 text", hint="give another --label") from None
+    if length > MAX_LABEL:
         raise ConfigurationError("the label is too long", hint=f"use at most {MAX_LABEL} bytes")

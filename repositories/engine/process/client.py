@@ -40,6 +40,8 @@ class EngineProcess:
         environment: Mapping[str, str] | None = None,
         child: "subprocess.Popen[bytes] | None" = None,
     ) -> None:
+        """Start the child. Raises ConfigurationError, with none started, for a request that cannot be sent."""
+        line = protocol.encode_request(msgspec.structs.replace(request, parent_pid=os.getpid()))
         self._events: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
         self._stderr = bytearray()
         self._stdin_lock = threading.Lock()
@@ -52,7 +54,7 @@ class EngineProcess:
         ]
         for thread in self._threads:
             thread.start()
-        self._send(msgspec.structs.replace(request, parent_pid=os.getpid()))
+        self._write(line)
 
     @property
     def pid(self) -> int:
@@ -140,10 +142,14 @@ class EngineProcess:
     ) -> None:
         self.close()
 
-    def _send(self, message: Request | protocol.Command) -> None:
-        # A dead child is told by the event stream, not by whichever thread writes to it first.
+    def _send(self, command: protocol.Command) -> None:
+        self._write(protocol.encode_line(command))
+
+    def _write(self, line: bytes) -> None:
+        # A dead child is told by the event stream, not by whichever thread writes to it first; a closed pipe is a
+        # ValueError.
         with self._stdin_lock, contextlib.suppress(BrokenPipeError, ValueError):
-            self._stdin.write(protocol.encode_line(message))
+            self._stdin.write(line)
             self._stdin.flush()
 
     def _signal(self, number: signal.Signals, *, group: bool) -> None:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from repositories.engine.errors import ConfigurationError
 from repositories.engine.high_water import HighWater
 from repositories.engine.process.requests import Request
 
@@ -208,6 +209,20 @@ MalformedLineError = msgspec.DecodeError
 def encode_line(message: Request | Event | Command) -> bytes:
     """Return `message` as one line of JSON with its line feed."""
     return _encoder.encode(message) + b"\n"
+
+
+def encode_request(request: Request) -> bytes:
+    """Return the first line for a child's stdin.
+
+    Raises ConfigurationError where a text of the request is none: a command line can hold any bytes. The message does
+    not show it, since a password is one of them.
+    """
+    try:
+        return encode_line(request)
+    except UnicodeEncodeError:
+        raise ConfigurationError(
+            "a word of the command is not UTF-8 text", hint="ids, tags and names of sources are text; paths may be any"
+        ) from None
 
 
 def decode_request(line: bytes) -> Request:
