@@ -49,8 +49,8 @@ def opened(place: Path) -> Repository:
     return repository
 
 
-def mend(place: Path, **wanted: bool) -> Outcome:
-    report = repair(opened(place), RepairRequest(secret=PASSWORD, **wanted), Hooks())
+def mend(place: Path, *, dry_run: bool = False, read_data: bool = False) -> Outcome:
+    report = repair(opened(place), RepairRequest(dry_run, read_data, secret=PASSWORD), Hooks())
     return report.exit_code, [(step.kind, step.done) for step in report.steps], len(report.aside)
 
 

@@ -48,15 +48,15 @@ def special_file(pack: Path) -> None:
 
 
 class Refusing(LocalStorage):
-    """Reads of `names` fail with an errno; of all objects if there are none."""
+    """Reads of `refused` names fail with an errno; of all objects if there are none."""
 
-    def __init__(self, path: Path, number: int, names: str) -> None:
+    def __init__(self, path: Path, number: int, refused: str) -> None:
         super().__init__(str(path))
-        self.number, self.names = number, names
+        self.number, self.refused = number, refused
 
     def get(self, name: str, offset: int = 0, length: int | None = None) -> bytes:
         with self._errors(name):
-            if self.names in name:
+            if self.refused in name:
                 raise OSError(self.number, os.strerror(self.number))
         return super().get(name, offset, length)
 
@@ -99,7 +99,7 @@ def test_a_medium_that_is_gone_ends_a_restore(tmp_path: Path, pack: Path, number
     assert pack.is_file()
     storage = Refusing(tmp_path / "repo", number, "nothing")
     repository = open_repository(storage, PASSWORD)
-    storage.names = "packs/" if number in (errno.ESTALE, errno.ENODEV) else ""
+    storage.refused = "packs/" if number in (errno.ESTALE, errno.ENODEV) else ""
     with pytest.raises(RepositoryError) as raised:
         restore_latest(repository, tmp_path / "out")
     assert os.strerror(number) in raised.value.message
