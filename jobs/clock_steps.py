@@ -9,12 +9,13 @@ from typing import Any, Final
 
 from django.db import transaction
 
-from jobs.calendar import fingerprint
+from jobs.calendar import fingerprint, parse
 from jobs.flags import flag_schedule, plan_or_flag
-from jobs.models import Job, Run, Schedule, ScheduleEvent
+from jobs.models import Job, Run, Schedule, ScheduleEvent, UpkeepPlan
 from jobs.planning import planned
 from jobs.poison import POISON
 from jobs.states import RunState
+from jobs.upkeep import flag_plan
 from syncova_project.instants import instant
 
 AHEAD: Final = dt.timedelta(days=1)
@@ -22,11 +23,11 @@ BATCH: Final = 500
 
 
 def correct_far_plans(*, now: dt.datetime) -> int:
-    """Plan from `now` (database time) what was planned from more than a day later; return how many schedules.
+    """Plan from `now` (database time) what was planned from more than a day later; return how many schedules and plans.
 
     Asked only after a gap or a step between passes, since it looks at all schedules.
     """
-    corrected, last = 0, BATCH
+    corrected, last = _correct_upkeep(now), BATCH
     while last == BATCH:
         last = _correct_batch(now)
         corrected += last
@@ -61,3 +62,21 @@ def _correct(schedule: Schedule, now: dt.datetime) -> None:
     # A run of an instant that has not come would wait for it, and hold its job meanwhile: it stands for now.
     waiting = Run.objects.filter(schedule=schedule, state=RunState.QUEUED, admitted_at__isnull=True)
     waiting.filter(scheduled_for__gt=now + AHEAD).update(scheduled_for=now, not_before=now)
+
+
+def _correct_upkeep(now: dt.datetime) -> int:
+    """The same for the upkeep of repositories, which has few plans."""
+    far = UpkeepPlan.objects.filter(deleted_at__isnull=True, last_planned_at__gt=now + AHEAD)
+    with transaction.atomic():
+        rows = list(far.select_for_update(no_key=True).order_by("id"))
+        for plan in rows:
+            columns: dict[str, Any] = {"last_planned_at": now}
+            try:
+                schedule = parse(plan.definition, anchor=plan.anchor)
+                columns |= planned(schedule, schedule.next_after(now))
+            except POISON as error:
+                flag_plan(plan, error)
+            UpkeepPlan.objects.filter(id=plan.id).update(**columns)
+            waiting = Run.objects.filter(upkeep=plan, state=RunState.QUEUED, admitted_at__isnull=True)
+            waiting.filter(scheduled_for__gt=now + AHEAD).update(scheduled_for=now, not_before=now)
+    return len(rows)

@@ -33,6 +33,7 @@ from jobs.services.schedules import (
     write_off,
 )
 from jobs.states import CancelOrigin, RunState
+from jobs.window_rows import plan_by_windows
 from repositories.identifiers import new_id
 from syncova_project.preconditions import ANY_STATE, Condition
 
@@ -48,6 +49,8 @@ def job_create(new: NewJob, *, actor: str, now: dt.datetime) -> Job:
     check_hooks(new)
     schedules = parsed_schedules(new.schedules, now=now)
     with transaction.atomic():
+        # A window that is being made would else see no job whose objective it breaks, nor the job the window.
+        plan_by_windows()
         repository = ready_repository(new.repository_id)
         predecessors = lock_predecessors(new.depends_on)
         runner = group_runner(repository.worker_group, now=now)

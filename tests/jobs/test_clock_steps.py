@@ -6,8 +6,11 @@ import pytest
 
 from jobs.models import Run, Schedule, ScheduleEvent
 from jobs.services import job_pause, job_resume
+from jobs.services.upkeep import upkeep_set
+from jobs.states import RunKind
 from jobs.tick import run_pass
-from tests.jobs.builders import NOW, make_schedule
+from tests.jobs.builders import DAILY, NOW, make_schedule
+from tests.repositories.builders import make_repository
 
 pytestmark = pytest.mark.django_db
 
@@ -63,3 +66,14 @@ def test_a_pause_and_a_resume_plan_from_now_whatever_the_clock_said() -> None:
     job_pause(job_id=schedule.job_id, actor="alice", now=NOW)
     job_resume(job_id=schedule.job_id, actor="alice", now=NOW)
     assert Schedule.objects.get().next_at == NOW + DAY
+
+
+def test_upkeep_is_not_put_off_for_years_either() -> None:
+    vault = make_repository()
+    plan = upkeep_set(
+        RunKind.CHECK, repository_id=vault.id, definition=DAILY, parameters={}, actor="alice", now=NOW - HOUR
+    )
+    run_pass(now=NOW + 3 * YEAR)
+    run_pass(now=NOW + 10 * SECOND)
+    plan.refresh_from_db()
+    assert (plan.next_at, Run.objects.get().not_before) == (NOW + DAY, NOW + 10 * SECOND)

@@ -50,6 +50,9 @@ def next_local(plan: calendar.Plan, after: str) -> str:
         # Samoa had no 30 December 2011: its run comes a day later, together with the 31st's.
         ("Pacific/Apia", "08:00", "2011-12-29T19:00", "2011-12-31 08:00+1400"),
         ("Pacific/Apia", "08:00", "2011-12-30T18:00", "2012-01-01 08:00+1400"),
+        # A fold of 24 hours: Alaska had 19 October 1867 twice from end to end, and the first of them runs.
+        ("America/Juneau", "12:00", "1867-10-18T20:00", "1867-10-19 12:00+150219"),
+        ("America/Juneau", "12:00", "1867-10-18T21:00", "1867-10-20 12:00-085741"),
         # Half-hour and negative zones.
         ("Asia/Kolkata", "23:59", "2026-01-01T00:00", "2026-01-01 23:59+0530"),
         ("Pacific/Marquesas", "00:00", "2026-01-01T00:00", "2026-01-01 00:00-0930"),

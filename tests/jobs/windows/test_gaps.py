@@ -1,11 +1,18 @@
 """Shut stretches, and the widest gap that windows leave between starts (B10)."""
 
 import datetime as dt
+from collections.abc import Iterator
+from random import Random
 from typing import Any
 
 import pytest
 
 from jobs import calendar, windows
+from jobs.calendar.plans import Start
+from jobs.calendar.timetables import Timetable
+from jobs.windows.parsing import DAYS
+from tests.jobs.calendar.generated import KINDS, schedule
+from tests.jobs.windows.slow_gaps import slow_widest
 
 ANCHOR = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 DAILY = {"type": "daily", "time": "02:30", "time_zone": "Europe/Berlin"}
@@ -33,6 +40,12 @@ def gap(schedules: list[dict[str, Any]], *definitions: dict[str, Any]) -> dt.tim
         # Only at weekends: from Sunday's last start to Saturday's first.
         ([HOURLY], [{"type": "allowed", "days": ["sat"], "start": "00:00", "length_seconds": 48 * 3600}], 121),
         ([{"type": "manual"}, HOURLY], [NIGHT | {"time_zone": "UTC"}], 6),
+        # Cron beside cron: what falls at four starts at six, and half past ten fills no night.
+        (
+            [{"type": "cron", "expression": "0 */4 * * *"}, {"type": "cron", "expression": "30 22 * * mon-fri"}],
+            [NIGHT | {"time_zone": "UTC"}],
+            6,
+        ),
     ],
 )
 def test_the_widest_gap(schedules: list[dict[str, Any]], definitions: list[dict[str, Any]], hours: int) -> None:
@@ -51,6 +64,54 @@ def test_no_free_instant_is_no_gap_of_any_length() -> None:
     assert gap([DAILY], {"type": "blackout", "start": "00:00", "length_seconds": 86400}) == windows.NEVER
     assert gap([{"type": "manual"}], NIGHT) is None
     assert gap([], NIGHT) is None
+
+
+ZONES = ("Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Casablanca", "Asia/Kolkata", "UTC")
+# Before the clocks of Berlin, of New York and of Lord Howe change, each in the horizon of some.
+BEGINNINGS = (dt.datetime(2026, 3, 1, 7, 3, tzinfo=dt.UTC), dt.datetime(2026, 10, 3, tzinfo=dt.UTC))
+
+
+def generated_case(random: Random) -> tuple[list[calendar.Plan], list[windows.Rule]]:
+    plans = []
+    for _ in range(random.randint(1, 4)):
+        definition, _rule = schedule(random.choice(KINDS), random.choice(ZONES), random)
+        if random.random() < 0.2:
+            definition = {"type": "interval", "every_seconds": random.randint(3000, 100_000)}
+        plans.append(calendar.parse(definition, anchor=BEGINNINGS[0]))
+    rules = []
+    for _ in range(random.randint(0, 2)):
+        length = random.choice((1800, 5 * 3600, 30 * 3600))
+        window = NIGHT | {"start": f"{random.randrange(24):02}:15", "length_seconds": length}
+        rules.append(windows.parse(window | {"time_zone": random.choice(ZONES), "days": random.sample(DAYS, 3)}))
+    return plans, rules
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_kinds_of_days_give_what_each_start_gives(seed: int) -> None:
+    """B10: the figures are exact, whatever clocks change, windows shut and schedules meet in one instant."""
+    random = Random(seed)
+    plans, rules = generated_case(random)
+    start = random.choice(BEGINNINGS)
+    end = start + dt.timedelta(days=random.randint(20, 45))
+    stretches = list(windows.shut_stretches(rules, start, end))
+    assert calendar.widest_between(plans, start, end, stretches) == slow_widest(plans, stretches, start, end)
+
+
+def test_twenty_dense_schedules_are_looked_at_by_kinds_of_days(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job may have many; their millions of starts in 400 days are not walked through."""
+    walked: list[object] = []
+
+    def starts(table: Timetable, after: dt.datetime) -> Iterator[Start]:
+        for start in original(table, after):
+            walked.append(start)
+            yield start
+
+    original = Timetable.starts
+    monkeypatch.setattr(Timetable, "starts", starts)
+    every = [{"type": "cron", "expression": f"{k}-59/5 * * * *", "time_zone": ZONES[k]} for k in range(5)]
+    # From 00:59 to 02:00.
+    assert gap(every, NIGHT | {"length_seconds": 3600}) == HOUR + dt.timedelta(minutes=1)
+    assert len(walked) < 5 * 288 * 40
 
 
 def test_stretches_touch_overlap_and_end() -> None:
