@@ -12,10 +12,12 @@ from jobs.calendar.registry import KINDS, parse
 from jobs.calendar.rpo import RPO_DAYS, refuse_broken_rpo, widest_gap
 from jobs.calendar.spans import Span, span
 from jobs.calendar.timetables import wall_occurrence
+from jobs.calendar.widest import NEVER, widest_between
 from jobs.calendar.zones import TZDATA_VERSION
 
 __all__ = [
     "KINDS",
+    "NEVER",
     "NO_ZONE",
     "RPO_DAYS",
     "TZDATA_VERSION",
@@ -31,6 +33,7 @@ __all__ = [
     "refuse_broken_rpo",
     "span",
     "wall_occurrence",
+    "widest_between",
     "widest_gap",
     "zone_rules",
     "zone_rules_of",

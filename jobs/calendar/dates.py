@@ -38,6 +38,12 @@ class Dates:
         """Tell whether each date matches."""
         return self == Dates()
 
+    def __contains__(self, date: dt.date) -> bool:
+        """Tell whether a date matches."""
+        if date.month not in self.months:
+            return False
+        return date.day in _matching(self, *monthrange(date.year, date.month))
+
     def forward(self, start: dt.date) -> Iterator[dt.date]:
         """Yield matching dates from `start` on, in order; the end is where decades hold none."""
         newest = start.year

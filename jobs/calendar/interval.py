@@ -4,9 +4,8 @@ Late starts, windows and the switch to summer time never move the grid.
 """
 
 import datetime as dt
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import count
 from typing import Any, ClassVar, Final
 
 from jobs.calendar.durations import every
@@ -16,6 +15,7 @@ from jobs.calendar.plans import Occurrence, Start
 SHORTEST_SECONDS: Final = 60
 LONGEST_SECONDS: Final = 366 * 24 * 3600
 _LAST_YEAR: Final = 9990
+_YEAR: Final = dt.timedelta(days=365)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +30,11 @@ class IntervalPlan:
 
     def starts(self, after: dt.datetime) -> Iterator[Start]:
         """The points of the grid; the first is the anchor itself."""
-        for index in count(max(self._index(after) + 1, 0)):
-            instant = self._point(index)
-            if instant is None:
-                return
-            yield instant, None
+        point = self._point(max(self._index(after) + 1, 0))
+        step, end = dt.timedelta(seconds=self.every_seconds), self.anchor + (_LAST_YEAR - self.anchor.year) * _YEAR
+        while point is not None and point <= end:
+            yield point, None
+            point += step
 
     def occurrence(self, start: Start) -> Occurrence:
         """A point as UTC shows it."""
@@ -50,6 +50,12 @@ class IntervalPlan:
         index = self._index(instant)
         point = self._point(index) if index >= 0 else None
         return None if point is None else Occurrence(point, point)
+
+    def pattern(self, midnight: dt.datetime) -> Hashable | None:
+        """How far the grid is at midnight."""
+        if midnight < self.anchor:
+            return midnight
+        return (midnight - self.anchor) % dt.timedelta(seconds=self.every_seconds)
 
     def count(self, first: dt.datetime, last: dt.datetime, limit: int) -> tuple[int, bool]:
         """Arithmetic, so the limit is never needed."""

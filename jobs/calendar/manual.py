@@ -1,7 +1,7 @@
 """The kind `manual`: never due by itself."""
 
 import datetime as dt
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -33,6 +33,10 @@ class ManualPlan:
     def latest_until(self, instant: dt.datetime) -> Occurrence | None:
         """Never."""
         return None
+
+    def pattern(self, midnight: dt.datetime) -> Hashable | None:
+        """Always the same: nothing."""
+        return ""
 
     def count(self, first: dt.datetime, last: dt.datetime, limit: int) -> tuple[int, bool]:
         """None at all."""

@@ -5,7 +5,7 @@ Owns the interface alone. Instants are aware and UTC; a plan is a value and neve
 
 import datetime as dt
 import enum
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -61,6 +61,13 @@ class Plan(Protocol):
 
     def count(self, first: dt.datetime, last: dt.datetime, limit: int) -> tuple[int, bool]:
         """Return how many occurrences lie in [first, last], and whether that is all: stepping stops at `limit`."""
+
+    def pattern(self, midnight: dt.datetime) -> Hashable | None:
+        """Return what the starts of the UTC day from `midnight` on follow from, None where that is not so simple.
+
+        Days with equal patterns have their starts, and the wall times that these stand for, at equal distances from
+        their midnights; on each of them wall times are as far from each other as their starts.
+        """
 
     def definition(self) -> Mapping[str, Any]:
         """Return the API's JSON, which parses to an equal plan."""

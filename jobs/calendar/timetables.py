@@ -5,14 +5,14 @@ Owns order and uniqueness of instants: strictly increasing, whatever gaps and fo
 
 import datetime as dt
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice, takewhile
 from typing import Final
 
 from jobs.calendar.dates import HORIZON_YEARS, Dates
 from jobs.calendar.plans import Occurrence, Start
-from jobs.calendar.wallclock import DAY, instant_of, merged, occurrence, starts_on
+from jobs.calendar.wallclock import DAY, instant_of, merged, occurrence, starts_on, steady_offset
 from jobs.calendar.zones import load_zone
 
 _EARLIEST: Final = dt.date(2, 1, 2)
@@ -86,6 +86,13 @@ class TimetablePlan:
         """The last start until an instant."""
         start = self.timetable.latest(instant)
         return None if start is None else self.occurrence(start)
+
+    def pattern(self, midnight: dt.datetime) -> Hashable | None:
+        """The offset, and which of the dates round it match; while a clock changes near it, each day is of its own."""
+        offset, dates = steady_offset(self.zone_name, midnight), self.timetable.dates
+        if offset is None:
+            return midnight if self.timetable.real else None
+        return offset, tuple(midnight.date() + shift in dates for shift in (-DAY, dt.timedelta(0), DAY))
 
     def count(self, first: dt.datetime, last: dt.datetime, limit: int) -> tuple[int, bool]:
         """By stepping, no further than the limit."""

@@ -5,10 +5,12 @@ Owns the rules of gap and fold, for kinds that mean wall times and for kinds tha
 
 import datetime as dt
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 from zoneinfo import ZoneInfo
 
 from jobs.calendar.plans import Note, Occurrence, Start
+from jobs.calendar.zones import load_zone
 
 DAY: Final = dt.timedelta(days=1)
 
@@ -56,6 +58,18 @@ def occurrence(start: Start, zone: ZoneInfo) -> Occurrence:
     if _offset(wall, zone, 0) == _offset(wall, zone, 1):
         return Occurrence(instant, local, nominal)
     return Occurrence(instant, local, nominal, (Note.SECOND_OF_TWO if local.fold else Note.FIRST_OF_TWO,))
+
+
+@lru_cache(maxsize=16_384)
+def steady_offset(zone_name: str, midnight: dt.datetime) -> dt.timedelta | None:
+    """Return the one offset of a zone from a day before `midnight` (UTC) until two days after it, None: it changes.
+
+    No zone changes twice within a week, so equal ends leave no room for a change. All local dates that share an
+    instant with the day are ordinary then, but for hours that no start of the day comes from.
+    """
+    zone = load_zone(zone_name)
+    begin, end = ((midnight + days * DAY).astimezone(zone).utcoffset() for days in (-1, 2))
+    return begin if begin == end else None
 
 
 def _ordered(starts: list[Start]) -> list[Start]:
