@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -150,10 +151,14 @@ def test_a_location_without_its_extra_names_the_command(
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "a")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "b")
 
-    def missing(name: str) -> None:
-        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+    real = importlib.import_module
 
-    monkeypatch.setattr(importlib, "import_module", missing)
+    def lacking(name: str, package: str | None = None) -> ModuleType:
+        if name.partition(".")[0] == module:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        return real(name, package)
+
+    monkeypatch.setattr(importlib, "import_module", lacking)
     ended = programs.repo("list", location, "--json")
     assert (ended.code, ended.json["error"]["code"]) == (2, "EXTRA_MISSING"), module
     assert ended.json["error"]["hint"] == f"install it with: ./syncova install {extra}"

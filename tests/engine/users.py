@@ -1,5 +1,6 @@
 """Running a part of a test in a process of its own: as an ordinary user, when the suite itself runs as root."""
 
+import contextlib
 import os
 import pickle
 import traceback
@@ -20,7 +21,9 @@ def as_ordinary_user(call: Callable[[], _T], *owned: Path) -> _T:
         return call()
     for path in owned:
         for each in (path, *path.rglob("*")):
-            os.chown(each, ORDINARY, ORDINARY, follow_symlinks=False)
+            # A storage that nobody uses any more removes its scratch directory whenever it is collected.
+            with contextlib.suppress(FileNotFoundError):
+                os.chown(each, ORDINARY, ORDINARY, follow_symlinks=False)
     return in_a_child(lambda: _without_privileges(call))
 
 
