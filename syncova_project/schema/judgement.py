@@ -17,11 +17,13 @@ STATUS = "See how it stands with: ./syncova manage migrate status"
 def newer(standing: Standing, known: Sequence[str] | None = None) -> SchemaNewerError | None:
     """Return why the database is newer than this program; asked before anything is migrated."""
     steps = versions.STEPS if known is None else known
-    version, unknown = standing.version, sorted(standing.applied - set(steps))
-    ahead = version is not None and (version.n > len(steps) or _holds_unknown(version.migration, steps))
+    version, known_here = standing.version, {*steps, *standing.untabled}
+    named = standing.applied | {version.migration if version is not None else ""}
+    unknown = sorted(named - known_here - {""})
+    ahead = version is not None and version.n > len(steps)
     if not ahead and not unknown:
         return None
-    at = f"version {version.n}" if version is not None else f"migration {unknown[0]}"
+    at = f"version {version.n}" if ahead and version is not None else f"migration {unknown[0]}"
     return SchemaNewerError(
         f"The database stands at {at}, and this program knows {len(steps)} versions: it is older than its database.",
         hint="Start the program that migrated it, or a newer one. Restoring needs no database.",
@@ -44,7 +46,3 @@ def unfit(standing: Standing, known: Sequence[str] | None = None) -> SyncovaErro
             f"The database stands at version {reached} of {len(steps)}: it lacks {steps[reached]}.", hint=_MIGRATE
         )
     return None
-
-
-def _holds_unknown(migration: str, steps: Sequence[str]) -> bool:
-    return migration != "" and migration not in steps

@@ -6,10 +6,12 @@ is a transaction of its own: what it says stays when the migration that it tells
 
 import datetime as dt
 import enum
+import importlib.util
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Final
 
+from django.apps import apps
 from django.db.migrations.recorder import MigrationRecorder
 
 from syncova_project.schema import versions
@@ -54,15 +56,29 @@ class SchemaVersion:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Everything that a database tells of its schema; `version` is None where no `migrate` of ours has been yet."""
+    """Everything that a database tells of its schema; `version` is None where no `migrate` of ours has been yet.
+
+    `untabled` are migrations that this program has although its table of versions lacks them: a test finds that, and
+    no database is newer for it.
+    """
 
     version: SchemaVersion | None
     applied: frozenset[str]
+    untabled: frozenset[str] = frozenset()
 
 
 def read_standing(connection: Any) -> Standing:
     """Return how a database stands; one without any table stands at nothing."""
-    return Standing(_version(connection), frozenset(applied_steps(connection)))
+    version, applied = _version(connection), frozenset(applied_steps(connection))
+    named = applied | {version.migration if version is not None else ""} - {""}
+    return Standing(version, applied, frozenset(step for step in named.difference(versions.STEPS) if _is_there(step)))
+
+
+def _is_there(step: str) -> bool:
+    app, _, name = step.partition(".")
+    if app not in versions.apps():
+        return False
+    return importlib.util.find_spec(f"{apps.get_app_config(app).name}.migrations.{name}") is not None
 
 
 def applied_steps(connection: Any) -> Collection[str]:

@@ -51,6 +51,7 @@ STEPS: Final[tuple[str, ...]] = (
     "jobs.0030_zone_rules_of_rows",
     "repositories.0030_control_plane",
     "jobs.0050_restored_database",
+    "access.0030_right_to_restore_in_place",
 )
 
 

@@ -1,5 +1,7 @@
 """Who may start on a database: every relation of what a program knows and what the tables stand at (H9)."""
 
+from dataclasses import replace
+
 import pytest
 
 from syncova_project.schema.judgement import newer, unfit
@@ -27,6 +29,8 @@ def standing(n: int | None, state: SchemaState = CLEAN, migration: str = "", *mo
         (standing(3, CLEAN, "", "c.1"), "SCHEMA_NEWER"),
         (standing(3, RUNNING, "c.1"), "SCHEMA_NEWER"),
         (standing(None, CLEAN, "", "a.3"), "SCHEMA_NEWER"),
+        # On this program's disk, though nobody has put it into the table.
+        (replace(standing(3, CLEAN, "c.1", "c.1"), untabled=frozenset({"c.1"})), None),
     ],
 )
 def test_who_may_start(found: Standing, code: str | None) -> None:
