@@ -17,8 +17,17 @@ from pathlib import Path
 from types import FrameType
 from typing import IO
 
-ENGINE = ("tests/engine", "tests/docs", "tests/console", "tests/bootstrap")
-SHARES: tuple[tuple[str, ...], ...] = (("tests", *(f"--ignore={path}" for path in ENGINE)), ENGINE)
+# As long as all the others; what it has beside the engine's needs no database of the tests.
+SECOND = (
+    "tests/engine",
+    "tests/docs",
+    "tests/console",
+    "tests/bootstrap",
+    "tests/web",
+    "tests/benchmarks",
+    "tests/architecture",
+)
+SHARES: tuple[tuple[str, ...], ...] = (("tests", *(f"--ignore={path}" for path in SECOND)), SECOND)
 NO_TESTS = 5
 
 _ALONE = frozenset(
@@ -80,11 +89,6 @@ def summary(first: str, second: str) -> str:
 
 def _pytest(place: str) -> list[str]:
     return [sys.executable, "-m", "pytest", f"--basetemp={Path(place)}"]
-
-
-def _start(place: str, share: Sequence[str], given: Sequence[str], output: int | IO[str]) -> subprocess.Popen[str]:
-    command = [*_pytest(place), *share, *given]
-    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, text=True)
 
 
 def _show(stream: IO[str] | None) -> str:
