@@ -17,7 +17,7 @@ _OTHERS: Final = 0o077
 _OTHERS_WRITE: Final = 0o022
 
 
-def kept_directory() -> str | None:
+def kept_directory() -> bytes | None:
     """Return the directory, made (0700) if it is missing; None where there is no data directory to hold it.
 
     None as well for a directory that is a link, another user's, open to others, or in a place where others write:
@@ -33,5 +33,5 @@ def kept_directory() -> str | None:
             directory.mkdir(mode=0o700)
         found = directory.lstat()
         if stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & _OTHERS:
-            return os.fspath(directory)
+            return os.fsencode(directory)
     return None

@@ -14,6 +14,7 @@ from repositories.console.progress_view import choose_view
 from repositories.console.repository_access import access, own_paths, split_location
 from repositories.console.terminal import Terminal, terminal_of
 from repositories.engine.clock import SYSTEM_CLOCK
+from repositories.engine.display import show_text
 from repositories.engine.ids import uuid7
 from repositories.engine.process.requests import Request, RunReference, SourceRequest
 from repositories.engine.storage.remote_locations import is_remote
@@ -77,7 +78,7 @@ def _request(
         operation="backup",
         repository=structs.replace(access(location, options, terminal), write_bytes_per_second=limit),
         run=RunReference(id=str(uuid7(SYSTEM_CLOCK.now_ns()))),
-        host=socket.gethostname(),
+        host=show_text(socket.gethostname()),
         sources=sources,
         bandwidth_bytes_per_second=rate,
         strict=options.strict,

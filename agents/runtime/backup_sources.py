@@ -107,7 +107,7 @@ def _command_source(options: Options, name: str) -> SourceRequest:
 def _source(options: Options, path: bytes, **fields: Any) -> SourceRequest:
     return SourceRequest(
         key="",
-        name=options.source or f"{socket.gethostname()}:{show_path(path)}",
+        name=options.source or f"{show_text(socket.gethostname())}:{show_path(path)}",
         path=path,
         **fields,
         options=SourceOptions(

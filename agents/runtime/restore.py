@@ -18,7 +18,7 @@ from repositories.console.progress_view import choose_view
 from repositories.console.repository_access import access, own_data, split_location
 from repositories.console.terminal import Terminal, terminal_of
 from repositories.console.times import parse_moment
-from repositories.engine.display import show_count
+from repositories.engine.display import show_count, show_text
 from repositories.engine.process.requests import Request, RestoreOrder
 from repositories.engine.throttle import parse_rate
 from syncova_project import clock
@@ -51,7 +51,7 @@ def run(options: Options) -> int:
     request = Request(
         operation="restore",
         repository=access(location, options, terminal),
-        host=socket.gethostname(),
+        host=show_text(socket.gethostname()),
         bandwidth_bytes_per_second=rate,
         skip_paths=own_data(),
         restore=order,

@@ -76,8 +76,8 @@ def access_to(location: str, password: str) -> RepositoryAccess:
     return RepositoryAccess(
         location=location,
         password=password,
-        seen_directory=None if seen is None else os.fsdecode(seen),
-        kept_directory=None if kept is None else os.fsdecode(kept),
+        seen_directory=None if seen is None else os.fsencode(seen),
+        kept_directory=None if kept is None else os.fsencode(kept),
         credentials=credentials_for(location),
     )
 

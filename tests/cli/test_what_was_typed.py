@@ -88,6 +88,20 @@ def test_what_is_no_text_ends_the_command(programs: Programs, tmp_path: Path) ->
         assert (ended.code, "is not UTF-8 text" in ended.err) == (exits.USAGE, True), ended
 
 
+def test_this_machines_memory_may_lie_below_any_name(
+    programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A home directory is no text either, nor is a host's name."""
+    monkeypatch.setenv("XDG_STATE_HOME", os.fsdecode(bytes(tmp_path) + b"/state \xff"))
+    monkeypatch.setattr("socket.gethostname", lambda: "host \udcff")
+    (tmp_path / "tree").mkdir()
+    assert programs.back_up(tmp_path / "tree").code == exits.DONE
+    (backup,) = programs.repo("list", programs.repository, "--json").json["backups"]
+    assert backup["host"] == "host \\xff"
+    assert programs.repo("check", programs.repository).code == exits.DONE
+    assert list((tmp_path / os.fsdecode(b"state \xff")).rglob("*.json"))
+
+
 def new_password(directory: Path) -> tuple[str, str]:
     (directory / "new").write_bytes(b"another\n")
     return "--new-password-file", str(directory / "new")

@@ -54,7 +54,7 @@ def test_each_request_names_the_directory_and_no_backup_walks_into_it(data: Path
         check_request(access(), read_data=False),
         info_request(access()),
     )
-    assert {each.repository.kept_directory for each in requests} == {str(data / "indexes")}
+    assert {each.repository.kept_directory for each in requests} == {bytes(data / "indexes")}
     assert stat.S_IMODE((data / "indexes").stat().st_mode) == 0o700
     assert str(data).encode() in skipped_paths("/mnt/backups")
 

@@ -4,6 +4,7 @@ Turning a password into a key takes a tenth of a second of one processor without
 can go on while the operation's code is imported: `begin`, then `open_for`.
 """
 
+import os
 import threading
 import time
 
@@ -127,5 +128,5 @@ def _nobody(_: str) -> None:
 def _open(access: RepositoryAccess) -> Repository:
     repository = open_repository(storage_of(access), access.password.encode())
     if access.kept_directory is not None:
-        repository.keep_in(access.kept_directory)
+        repository.keep_in(os.fsdecode(access.kept_directory))
     return repository

@@ -35,12 +35,12 @@ class RepositoryAccess(Struct, frozen=True, kw_only=True):
     location: str
     password: str
     expected_id: str | None = None
-    seen_directory: str | None = None
+    seen_directory: bytes | None = field(name="seen_directory_base64", default=None)
     accept_rollback: bool = False
     remembered: RememberedState | None = None
     credentials: dict[str, str] = field(default_factory=dict)
     write_bytes_per_second: int | None = None
-    kept_directory: str | None = None
+    kept_directory: bytes | None = field(name="kept_directory_base64", default=None)
 
     def __repr__(self) -> str:
         return f"RepositoryAccess(location={self.location!r}, password=<hidden>)"

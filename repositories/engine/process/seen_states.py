@@ -107,7 +107,7 @@ def watch(access: RepositoryAccess, repository: Repository) -> SeenStates | Told
         return told
     if access.seen_directory is None:
         return None
-    states = SeenStates(access.seen_directory, repository)
+    states = SeenStates(os.fsdecode(access.seen_directory), repository)
     states.look(accept=access.accept_rollback)
     return states
 
