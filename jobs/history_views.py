@@ -1,4 +1,4 @@
-"""The API of a job's past: its revisions, and what became of instants that were no run of their own (H1, H7).
+"""The API of a job's past: its revisions, what happened to its schedules, and what became of instants (H1, H7).
 
 Parse, read, serialize. Decides nothing; sentences are made when they are read.
 """
@@ -12,7 +12,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from jobs.listing import job_listed
-from jobs.models import JobRevision, ScheduleDecision
+from jobs.models import JobRevision, ScheduleDecision, ScheduleEvent
+from jobs.schedule_sentences import event_sentence
 from jobs.sentences import decision_sentence
 from jobs.serializers import PageFilter
 from syncova_project.access.scopes import Scope
@@ -21,7 +22,7 @@ from syncova_project.paging import Ordering, PageRequest, read_page
 from syncova_project.rest import ApiView
 
 NEWEST_REVISION: Final = Ordering("-number", "number", descending=True)
-NEWEST_DECISION: Final = Ordering("-id", descending=True)
+NEWEST: Final = Ordering("-id", descending=True)
 
 
 class JobRevisionsView(ApiView):
@@ -50,8 +51,22 @@ class JobDecisionsView(ApiView):
         """Return one page of decisions; 404 when there is no such job."""
         wanted, job = self.query(request), job_listed(job_id)
         rows = ScheduleDecision.objects.filter(schedule__job=job)
-        page = read_page(rows, PageRequest(NEWEST_DECISION, {"job": job_id}, wanted["cursor"], wanted["limit"]))
+        page = read_page(rows, PageRequest(NEWEST, {"job": job_id}, wanted["cursor"], wanted["limit"]))
         return Response({"decisions": [decision_json(row) for row in page.rows], "next_cursor": page.next_cursor})
+
+
+class JobScheduleEventsView(ApiView):
+    """GET lists what happened to the schedules of a job, newest first, those that it has no more included (H7)."""
+
+    scopes = {"GET": (Scope.JOBS_READ,)}
+    queries = {"GET": PageFilter}
+
+    def get(self, request: Request, job_id: uuid.UUID) -> Response:
+        """Return one page of events; 404 when there is no such job."""
+        wanted, job = self.query(request), job_listed(job_id)
+        rows = ScheduleEvent.objects.filter(schedule__job=job)
+        page = read_page(rows, PageRequest(NEWEST, {"job": job_id}, wanted["cursor"], wanted["limit"]))
+        return Response({"events": [_event_json(row) for row in page.rows], "next_cursor": page.next_cursor})
 
 
 def decision_json(row: ScheduleDecision) -> dict[str, Any]:
@@ -66,6 +81,17 @@ def decision_json(row: ScheduleDecision) -> dict[str, Any]:
         "reason_code": row.reason_code,
         "sentence": decision_sentence(row),
         "run_id": str(row.run_id) if row.run_id else None,
+    }
+
+
+def _event_json(row: ScheduleEvent) -> dict[str, Any]:
+    return {
+        "schedule_id": str(row.schedule_id),
+        "at": instant(row.at),
+        "code": row.code,
+        "parameters": row.parameters,
+        "actor": row.actor or None,
+        "sentence": event_sentence(row),
     }
 
 

@@ -16,6 +16,7 @@ urlpatterns = [
     path("jobs/<uuid:job_id>/run", views.JobRunView.as_view(), name="job-run"),
     path("jobs/<uuid:job_id>/runs", views.JobRunsView.as_view(), name="job-runs"),
     path("jobs/<uuid:job_id>/revisions", history_views.JobRevisionsView.as_view(), name="job-revisions"),
+    path("jobs/<uuid:job_id>/schedule-events", history_views.JobScheduleEventsView.as_view(), name="schedule-events"),
     path("jobs/<uuid:job_id>/decisions", history_views.JobDecisionsView.as_view(), name="job-decisions"),
     path("repositories/<uuid:repository_id>/check", operation_views.CheckView.as_view(), name="repository-check"),
     path("repositories/<uuid:repository_id>/prune", operation_views.PruneView.as_view(), name="repository-prune"),

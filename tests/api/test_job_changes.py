@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from jobs.database_time import database_now
-from jobs.models import Job, Run, Schedule
+from jobs.models import Job, Run, Schedule, ScheduleEvent
+from jobs.serializers import JobInput
 from jobs.services import job_pause, job_resume
 from syncova_project.access.models import AuditEntry
 from tests.api.builders import BERLIN, NOBODY, job_body, make_job, make_run
@@ -42,7 +43,9 @@ def test_every_field_of_a_new_job_can_be_changed() -> None:
     body = job_body(vault, name="all of it", priority="low", bandwidth_limit_bps=7, strict=True, max_attempts=1)
     body |= {"rpo_seconds": 100000, "start_deadline_seconds": 60, "max_runtime_seconds": 61, "schedule": THREE}
     body |= {"depends_on": [str(make_job().id)], "hooks": [{"moment": "after_job", "name": "tell"}]}
+    assert set(body) == set(JobInput().fields) - {"schedules"}
     shown = patch(job, body).json
+    assert set(JobInput().fields) - {"schedule"} <= set(Job.objects.get(id=job.id).revisions.get(number=2).snapshot)
     same = set(body) - {"repository_id", "sources", "schedule", "depends_on"}
     assert {name: shown[name] for name in same} == {name: body[name] for name in same}
     assert shown["repository"] == {"id": str(vault.id), "name": "other"}
@@ -184,3 +187,35 @@ def test_a_waiting_run_does_not_keep_a_job_from_its_change() -> None:
     make_run(job)
     answer = patch(job, {"priority": "critical"})
     assert (answer.status, Run.objects.get().priority) == (200, "critical")
+
+
+def test_what_happened_to_schedules_is_told_in_words() -> None:
+    """H7: page by page, newest first, those that ended included."""
+    job, client = make_job(), ApiClient()
+    patch(job, {"schedule": THREE}, client=client)
+    patch(job, {"schedule": THREE | {"missed": "never"}}, '"2"', client)
+    client.post(f"jobs/{job.id}/pause")
+    patch(job, {"schedules": [{"type": "interval", "every_seconds": 3600}]}, '"3"', client)
+    schedule = Schedule.objects.get(kind="interval")
+    for code, told in (
+        ("recomputed", {"before": "A", "after": "B"}),
+        ("clock_set_back", {"before": "A", "after": None}),
+        ("flagged", {"message": "No such zone."}),
+        ("of another version", {}),
+    ):
+        ScheduleEvent.objects.create(schedule=schedule, at=database_now(), code=code, parameters=told)
+    first = client.get(f"jobs/{job.id}/schedule-events?limit=6").json
+    rest = client.get(f"jobs/{job.id}/schedule-events?cursor={first['next_cursor']}").json
+    assert [one["sentence"] for one in first["events"] + rest["events"]] == [
+        "of another version",
+        "Flagged: it cannot be planned. No such zone.",
+        "The clock had stood far ahead: its next instant is never, not A.",
+        "New zone rules moved its next instant from A to B.",
+        "Created.",
+        "Deleted.",
+        "Paused with its job.",
+        "What becomes of missed runs was changed.",
+        "Changed from daily at 02:00 (Europe/Berlin) to daily at 03:00 (Europe/Berlin).",
+        "Created.",
+    ]
+    assert rest["next_cursor"] is None
