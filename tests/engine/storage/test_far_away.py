@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from repositories.engine.repository import WriteOptions, open_repository
+from repositories.engine.restore import Overwrite
 from repositories.engine.storage.base import StoredObject
 from repositories.engine.storage.locations import open_storage
 from repositories.engine.storage.memory import MemoryStorage
@@ -80,6 +81,27 @@ def test_a_restore_reads_ahead_and_neighbours_together(tmp_path: Path) -> None:
     assert sum(length or 0 for *_, length, _ in ahead) > 30_000_000, "all content came ahead"
     assert len(ahead) < 20, "36 MB in blocks of 1 to 2 MiB, up to 4 MiB a request"
     assert len(far.reads) - len(ahead) < 6, "the rest is metadata"
+
+
+@pytest.mark.parametrize("overwrite", [Overwrite.NEVER, Overwrite.IF_CHANGED, Overwrite.ALWAYS])
+def test_a_restore_over_what_is_there_fetches_no_content_that_it_does_not_write(
+    overwrite: Overwrite, tmp_path: Path
+) -> None:
+    """4.7: what was announced for a file that stays as it is came over the line for nothing."""
+    (tmp_path / "tree").mkdir()
+    for number in range(10):
+        (tmp_path / "tree" / f"small {number}").write_bytes(pattern(300_000, seed=number))
+    far = Far(1)
+    repository = make_repository(ReadAheadStorage(far))
+    back_up_tree(repository, tmp_path / "tree")
+    restore_latest(repository, tmp_path / "back")
+    (tmp_path / "back" / "small 3").unlink()
+    far.reads.clear()
+    restore_latest(repository, tmp_path / "back", overwrite=overwrite)
+    assert (tmp_path / "back" / "small 3").read_bytes() == pattern(300_000, seed=3)
+    fetched = sum(length or 0 for *_, length, _ in far.reads)
+    whole = fetched > 3_000_000
+    assert whole == (overwrite is Overwrite.ALWAYS), "the block of one file, or all"
 
 
 class Counted(MemoryStorage):
