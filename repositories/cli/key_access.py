@@ -75,14 +75,18 @@ def _open(
 ) -> "tuple[Keychain, Repository, SeenStates | ToldState | None]":
     # Heavy; a wrong option should not wait for it.
     from repositories.engine.keychain import open_keychain
-    from repositories.engine.process.opening import storage_of, watch_states
+    from repositories.engine.process.opening import storage_of, warn_of_what_is_left, watch_states
     from repositories.engine.repository import Repository
 
     wanted = access(location, options, terminal)
-    keys = open_keychain(storage_of(wanted), wanted.password.encode())
+    keys = open_keychain(storage_of(wanted), wanted.password.encode(), without_inventory=not writes)
     warn_if_public(wanted.password, terminal)
     repository = Repository(keys.store, keys.opened.config, keys.clock)
     repository.warn = terminal.engine_warning
+    repository.refuse_writing = lost = keys.opened.inventory_lost
+    if lost is not None:
+        terminal.inventory_lost = True
+        warn_of_what_is_left(repository, lost)
     return replace(keys, tell=terminal.note), repository, watch_states(wanted, repository, writes=writes)
 
 

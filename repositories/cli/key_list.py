@@ -2,8 +2,7 @@
 
 from repositories.cli.arguments import LOCATION_RULE, LocationOptions, expect
 from repositories.cli.key_access import COLUMNS, key_fields, key_rows, look_at_keys
-from repositories.console import exits
-from repositories.console.repository_access import split_location
+from repositories.console.repository_access import exit_code_of, split_location
 from repositories.console.terminal import terminal_of
 
 NAME = "list"
@@ -13,7 +12,7 @@ Options = LocationOptions
 
 
 def run(options: LocationOptions) -> int:
-    """Print the keys, oldest first."""
+    """Print the keys, oldest first; a lost inventory ends with 13."""
     # Heavy; a wrong option should not wait for it.
     from repositories.engine.keychain import list_keys
 
@@ -28,4 +27,4 @@ def run(options: LocationOptions) -> int:
     terminal.document(
         {"generation": opened.generation, "keys": [key_fields(key) for key in keys], "damaged_keys": damaged}
     )
-    return exits.DONE
+    return exit_code_of(terminal)

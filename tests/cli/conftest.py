@@ -24,8 +24,9 @@ def cheap_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make new slots with cheap costs."""
     opening = keychain.open_keychain
 
-    def open_cheaply(medium: Storage, secret: bytes) -> Keychain:
-        return dataclasses.replace(opening(medium, secret), kdf=CHEAP)
+    def open_cheaply(medium: Storage, secret: bytes, *, without_inventory: bool = False) -> Keychain:
+        keys = opening(medium, secret, without_inventory=without_inventory)
+        return dataclasses.replace(keys, kdf=CHEAP)
 
     monkeypatch.setattr(keychain, "open_keychain", open_cheaply)
 

@@ -13,6 +13,7 @@ from repositories.engine.keychain import rotate
 from repositories.engine.repository import open_repository
 from repositories.engine.sessions.taking_back import put_manifest
 from repositories.engine.storage.local import LocalStorage
+from tests.cli.keys import key
 from tests.cli.programs import Ended, Programs
 from tests.engine.keychain.chains import keychain
 from tests.engine.repositories import PASSWORD
@@ -106,6 +107,8 @@ def test_whoever_looks_sees_what_came_since(programs: Programs, backups: list[di
         told = ended.json.get("backup", ended.json.get("after"))
         assert told is None or told["id"] == backups[1]["id"]
         assert backups[0]["short_id"] not in ended.out
+    keys = key(programs, "list", programs.repository, "--json")
+    assert (keys.code, len(keys.json["keys"]), keys.json["inventory_lost"]) == (exits.INTEGRITY, 1, True)
     assert programs.repo("ls", programs.repository, "latest").out == "new\nold\n"
     assert programs.repo("info", programs.repository, "--json").json["backups"] == 1
     assert contents(programs.repository) == before

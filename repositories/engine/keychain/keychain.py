@@ -65,13 +65,19 @@ class Keychain:
 
 
 def open_keychain(
-    storage: Storage, secret: bytes, *, clock: Clock = SYSTEM_CLOCK, randomness: Randomness = system_randomness
+    storage: Storage,
+    secret: bytes,
+    *,
+    clock: Clock = SYSTEM_CLOCK,
+    randomness: Randomness = system_randomness,
+    without_inventory: bool = False,
 ) -> Keychain:
     """Open a repository with a password or recovery code, for changes of its keys. Raises what `unlock` raises.
 
-    Raises UnsupportedFormatError for a repository that this program must not write to.
+    Raises UnsupportedFormatError for a repository that this program must not write to. `without_inventory` is for who
+    only looks.
     """
-    opened = unlock(storage, secret, randomness)
+    opened = unlock(storage, secret, randomness, without_inventory=without_inventory)
     if opened.unknown_write_features:
         raise UnsupportedFormatError(
             f"the repository uses {', '.join(opened.unknown_write_features)}, not known here: it can only be read",
