@@ -12,13 +12,12 @@ from django.db import transaction
 from jobs.calendar import fingerprint, parse
 from jobs.flags import flag_schedule, plan_or_flag
 from jobs.models import Job, Run, Schedule, ScheduleEvent, UpkeepPlan
-from jobs.planning import planned
+from jobs.planning import AHEAD, planned
 from jobs.poison import POISON
 from jobs.states import RunState
 from jobs.upkeep import flag_plan
 from syncova_project.instants import instant
 
-AHEAD: Final = dt.timedelta(days=1)
 BATCH: Final = 500
 
 

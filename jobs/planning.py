@@ -5,9 +5,12 @@ wall time's, so that none is lost and none comes twice (5.5).
 """
 
 import datetime as dt
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from jobs import calendar
+
+# Up to so much later than now a last planned instant is believed; further on it was a wrong clock's (jobs.clock_steps).
+AHEAD: Final = dt.timedelta(days=1)
 
 
 class Planned(Protocol):

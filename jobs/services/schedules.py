@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from jobs import calendar, claims, decisions
-from jobs.clock_steps import AHEAD
 from jobs.flags import NO_FREE_INSTANT, UNPLANNABLE, plan_or_flag
 from jobs.models import Job, Schedule, ScheduleEvent
-from jobs.planning import planned
+from jobs.planning import AHEAD, planned
 from jobs.poison import POISON
 from jobs.services.new_job import NewSchedule
 from jobs.services.schedule_pairs import Pairs
