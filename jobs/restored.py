@@ -18,16 +18,17 @@ REASON: Final = (
     "This database was restored from a dump: what newer runs did stands in the repository alone. "
     "Nothing is deleted or planned until: ./syncova manage reindex_repository"
 )
-_HERE: Final = """
-SELECT system_identifier, 'database_home'::regclass::oid::bigint FROM pg_control_system()
-"""
+_HERE: Final = "SELECT system_identifier, 'database_home'::regclass::oid::bigint FROM pg_control_system()"
+# Where a server does not let everybody ask for the cluster, the table alone has to tell.
+_TABLE_ALONE: Final = "SELECT 0::bigint, 'database_home'::regclass::oid::bigint"
+_MAY_ASK: Final = "SELECT has_function_privilege('pg_control_system()', 'EXECUTE')"
 _KNOWN: Final = "SELECT system_identifier, table_oid FROM database_home WHERE id = 1"
 
 
 def notice_restore(*, now: dt.datetime) -> bool:
     """Ask for the indexing of all repositories if the rows have come here from elsewhere; True: they have."""
-    here, known = _row(_HERE), _row(_KNOWN)
-    if known == here or here is None:
+    here, known = _here(), _row(_KNOWN)
+    if known == here:
         return False
     with transaction.atomic():
         # Asked again under a lock of the whole: of two passes that see it, one tells.
@@ -47,6 +48,14 @@ def notice_restore(*, now: dt.datetime) -> bool:
                 [*here, now],
             )
     return known is not None
+
+
+def _here() -> tuple[int, int]:
+    with connection.cursor() as cursor:
+        cursor.execute(_MAY_ASK)
+        cursor.execute(_HERE if cursor.fetchone()[0] else _TABLE_ALONE)
+        system_identifier, table_oid = cursor.fetchone()
+    return system_identifier, table_oid
 
 
 def _row(query: str) -> tuple[int, int] | None:
