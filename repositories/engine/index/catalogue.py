@@ -52,11 +52,6 @@ class LiveIndex:
         yield from self.base.pack_lengths()
         yield from lengths_of(self.segments, self.base)
 
-    def names(self) -> Iterator[str]:
-        """Yield what `lengths` does the ids of, in hex; quicker for very many."""
-        yield from self.base.pack_names()
-        yield from (pack_id.hex() for pack_id, _ in lengths_of(self.segments, self.base))
-
     def index(self, unusable: frozenset[bytes], damaged: Mapping[bytes, frozenset[bytes]]) -> ChunkIndex:
         """Return a look-up structure of its own over these segments."""
         index = ChunkIndex(unusable, damaged, self.base)

@@ -75,13 +75,6 @@ class PlaceTable:
             for (pack_id,), (length,) in zip(found, lengths, strict=False):
                 yield pack_id, length
 
-    def pack_names(self) -> Iterator[str]:
-        """Yield the ids of all packs in hex, as names on the medium have them."""
-        digits = 2 * PACK_ID_LENGTH
-        for first in range(0, len(self.packs), _AT_ONCE):
-            some = self.packs.ids[first * PACK_ID_LENGTH : (first + _AT_ONCE) * PACK_ID_LENGTH].hex()
-            yield from [some[at : at + digits] for at in range(0, len(some), digits)]
-
     def pack_length(self, number: int) -> tuple[bytes, int]:
         """Return (id, length) of one pack."""
         return self.packs.at(number), self._row(number)[2]

@@ -1,7 +1,7 @@
 """Which of the packs that the index names are not on the medium as they were put.
 
 Owns one listing of the packs and the comparison; what follows from it is the session's. Where there are very many packs
-and each size takes a look of its own, names are compared at once, and each size when the pack is first relied on.
+and a listing looks at each of them, each is looked at when it is first relied on instead.
 """
 
 from collections.abc import Iterable
@@ -10,13 +10,13 @@ from typing import Final
 from repositories.engine.errors import ObjectMissingError
 from repositories.engine.format.kinds import DIRECTORIES, ObjectKind, object_name, sizes_by_id
 from repositories.engine.index.catalogue import LiveIndex
-from repositories.engine.index.lookup import ChunkIndex, IsThere
+from repositories.engine.index.lookup import ChunkIndex
 from repositories.engine.objects.store import ObjectStore
 from repositories.engine.sessions.views import read_damage
 from repositories.engine.storage.base import Storage
 
 MANY: Final = 20_000
-"""Packs whose sizes are looked at when a session begins: 50 ms on a medium near by."""
+"""So many are listed when a session begins, in 50 ms on a medium near by."""
 _PACKS: Final = DIRECTORIES[ObjectKind.PACK] + "/"
 
 
@@ -41,33 +41,19 @@ def absent_packs(storage: Storage, *named: Iterable[tuple[bytes, int]]) -> froze
 def usable_index(store: ObjectStore, known: LiveIndex, marked: frozenset[bytes]) -> tuple[frozenset[bytes], ChunkIndex]:
     """Return the packs that are absent, and an index in which nothing that lies in them, or in `marked`, is present.
 
-    Of very many packs those that are cut are not among the former: the index asks when one is first used.
+    Of very many packs on a medium near by none is looked at yet: the index looks at each when it is first used.
     """
-    (absent, is_there), damage = store.both(
-        lambda: surely_absent(store.storage, known, MANY), lambda: read_damage(store)
-    )
-    index = known.index(marked | absent, damage)
-    if is_there is not None:
-        index.look_when_used(is_there)
-    return absent, index
+    if store.storage.looks_are_cheap and known.count() > MANY:
+        index = known.index(marked, read_damage(store))
+        index.look_when_used(lambda pack_id, length: _is_there(store.storage, pack_id, length))
+        return frozenset(), index
+    absent, damage = store.both(lambda: absent_packs(store.storage, known.lengths()), lambda: read_damage(store))
+    return absent, known.index(marked | absent, damage)
 
 
-def surely_absent(storage: Storage, known: LiveIndex, many: int) -> tuple[frozenset[bytes], IsThere | None]:
-    """Return what `absent_packs` does, and None; or of more than `many` packs those whose names are missing.
-
-    Then the second value tells of each of the others whether it is there: it must be asked before one is relied on.
-    """
-    portions = storage.names(_PACKS) if known.count() > many else None
-    if portions is None:
-        return absent_packs(storage, known.lengths()), None
-    missing = set(known.names())
-    for names in portions:
-        missing.difference_update(names)
-
-    def is_there(pack_id: bytes, length: int) -> bool:
-        try:
-            return storage.size(object_name(ObjectKind.PACK, pack_id)) == length
-        except ObjectMissingError:
-            return False
-
-    return frozenset(map(bytes.fromhex, missing)), is_there
+def _is_there(storage: Storage, pack_id: bytes, length: int) -> bool:
+    """Tell whether a pack is on the medium as it was put."""
+    try:
+        return storage.size(object_name(ObjectKind.PACK, pack_id)) == length
+    except ObjectMissingError:
+        return False

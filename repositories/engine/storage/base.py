@@ -6,7 +6,7 @@ hold. Errors are of the RepositoryError family only: a medium's fault is never m
 
 import abc
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from repositories.engine.errors import ConfigurationError
@@ -93,13 +93,10 @@ class Storage(abc.ABC):
         for each in self.list(prefix):
             yield {each.name.rpartition("/")[2]: each.size}
 
-    def names(self, prefix: str) -> Iterator[Collection[str]] | None:
-        """Yield the last parts of the names that `list` gives, in portions as those of `sizes`.
-
-        None where that would take as long as `sizes`: wherever a listing tells sizes anyway.
-        """
-        del prefix
-        return None
+    @property
+    def looks_are_cheap(self) -> bool:
+        """Tell whether asking for `size` object by object takes hardly longer than `sizes` of all."""
+        return False
 
     def list_all(self, prefixes: Sequence[str]) -> Iterator[StoredObject]:
         """Yield all objects below several prefixes, as `list` does; far away they are listed at once."""

@@ -10,7 +10,7 @@ import os
 import secrets
 import stat
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
 from repositories.engine.display import show_path
@@ -24,7 +24,7 @@ from repositories.engine.format.kinds import DIRECTORIES
 from repositories.engine.storage.base import Storage, StoredObject, validate_name, validate_prefix
 from repositories.engine.storage.medium import medium_errors, no_file
 from repositories.engine.storage.networks import listing_delay_of
-from repositories.engine.storage.scanning import SCRATCH, scan, scan_names, scan_sizes
+from repositories.engine.storage.scanning import SCRATCH, scan, scan_sizes
 from repositories.engine.storage.scratch import ScratchDirectory
 
 _ASIDE = "aside/"
@@ -48,6 +48,11 @@ class LocalStorage(Storage):
     def place(self) -> str:
         """Return the directory, shown safely."""
         return show_path(os.fsencode(self.path))
+
+    @property
+    def looks_are_cheap(self) -> bool:
+        """A listing asks the file system for the size of each file, too."""
+        return True
 
     def prepare(self) -> None:
         """Make the directory (0700) if it is missing; refuse one that holds anything but a creation that died."""
@@ -117,10 +122,6 @@ class LocalStorage(Storage):
         for found in self._each_below(prefix, scan_sizes):
             if found:
                 yield found
-
-    def names(self, prefix: str) -> Iterator[Collection[str]]:
-        """Yield the last parts of names, one directory at a time: without a look at each file."""
-        return self._each_below(prefix, scan_names)
 
     def _each_below(self, prefix: str, look: _Scan[_T]) -> Iterator[_T]:
         """Yield what `look` finds in each directory below `prefix`."""

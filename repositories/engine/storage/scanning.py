@@ -1,7 +1,7 @@
 """Looking through one directory of a mounted file system: the files that can be objects, and the directories below.
 
-Owns what counts as one: regular files, links not followed. What goes while it is looked at was not there. Several
-forms, since a value for each of a million files takes longer than to look at them, and a look longer than its name.
+Owns what counts as one: regular files, links not followed. What goes while it is looked at was not there. Two forms,
+since a value for each of a million files takes longer than to look at them.
 """
 
 import contextlib
@@ -39,18 +39,6 @@ def scan_sizes(root: str, directory: str) -> tuple[dict[str, int], list[str]]:
                 elif entry.is_dir(follow_symlinks=False) and directory + entry.name != SCRATCH:
                     deeper.append(f"{directory}{entry.name}/")
     return sizes, deeper
-
-
-def scan_names(root: str, directory: str) -> tuple[list[str], list[str]]:
-    """Return the names of the files in the directory, and the directories as `scan` does."""
-    with _opened(os.path.join(root, directory)) as descriptor:
-        if descriptor is None:
-            return [], []
-        with os.scandir(descriptor) as entries:
-            found = list(entries)
-        names = [entry.name for entry in found if entry.is_file(follow_symlinks=False)]
-        others = [entry.name for entry in found if entry.is_dir(follow_symlinks=False)]
-    return names, [f"{directory}{name}/" for name in others if directory + name != SCRATCH]
 
 
 @contextlib.contextmanager

@@ -8,13 +8,9 @@ from hypothesis import strategies as st
 
 from repositories.engine.format.kinds import ObjectKind, object_id_of, object_name, sizes_by_id
 from repositories.engine.ids import ChunkKind
-from repositories.engine.index.catalogue import LiveIndex
-from repositories.engine.index.places import PlaceTable
-from repositories.engine.index.segments import SegmentRecord
-from repositories.engine.packs.directory import HASH_UNKNOWN, PackClass, PackRecord
 from repositories.engine.repository import Repository, open_repository
 from repositories.engine.sessions import presence
-from repositories.engine.sessions.presence import absent_packs, pack_sizes, surely_absent
+from repositories.engine.sessions.presence import absent_packs, pack_sizes
 from repositories.engine.storage.local import LocalStorage
 from repositories.engine.storage.memory import MemoryStorage
 from tests.engine.contents import SMALL_PACKS, nothing
@@ -61,38 +57,6 @@ def test_missing_and_cut_packs_are_named(kind: str, tmp_path: object) -> None:
     assert absent_packs(storage, iter(named[:2]), iter([(pack_id(3), 0)])) == {pack_id(3)}
 
 
-def live(*named: tuple[bytes, int]) -> LiveIndex:
-    """Return an index of empty packs: half of them in the table, the others in a segment."""
-    packs = [PackRecord(pack_id, length, HASH_UNKNOWN, PackClass.DATA, b"", ()) for pack_id, length in named]
-    table = PlaceTable()
-    for pack in packs[: len(packs) // 2]:
-        table.add(pack)
-    return LiveIndex({b"segment": SegmentRecord(0, b"", 0, (), tuple(packs[len(packs) // 2 :]))}, table)
-
-
-@pytest.mark.parametrize("many", [3, 4])
-def test_of_very_many_packs_names_are_compared_and_sizes_looked_at_later(many: int, tmp_path: Path) -> None:
-    """A session on a million packs begins without a look at each of them (engine.md, 8, scale)."""
-    storage = LocalStorage(str(tmp_path))
-    for number in range(3):
-        storage.put(object_name(ObjectKind.PACK, pack_id(number)), bytes(100))
-    storage.put("packs/00/notes.txt", b"a stray")
-    named = [(pack_id(0), 100), (pack_id(1), 999), (pack_id(2), 100), (pack_id(9), 100)]
-    absent, is_there = surely_absent(storage, live(*named), many)
-    if many == 4:
-        assert (absent, is_there) == (frozenset({pack_id(1), pack_id(9)}), None)
-        return
-    assert absent == {pack_id(9)}
-    assert is_there is not None
-    assert [is_there(*each) for each in named] == [True, False, True, False]
-
-
-def test_where_listings_tell_sizes_they_are_compared_at_once() -> None:
-    storage = MemoryStorage()
-    storage.put(object_name(ObjectKind.PACK, pack_id(1)), bytes(100))
-    assert surely_absent(storage, live((pack_id(1), 99)), many=0) == (frozenset({pack_id(1)}), None)
-
-
 def stored(repository: Repository, data: bytes) -> tuple[bytes, Path]:
     """Store one chunk in a pack of its own; return its id, and where the pack lies."""
     assert isinstance(repository.storage, LocalStorage)
@@ -112,7 +76,10 @@ def cut(pack: Path) -> None:
 def test_what_lies_in_a_cut_pack_is_stored_again_however_late_that_is_seen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Promise 1: a chunk counts as stored only if its pack is there as it was put, also among very many packs."""
+    """Promise 1: a chunk counts as stored only if its pack is there as it was put, also among very many packs.
+
+    A session on a million packs begins without a look at each of them (engine.md, 8, scale).
+    """
     monkeypatch.setattr(presence, "MANY", 0)
     repository = local_repository(tmp_path / "repository")
     whole, _ = stored(repository, b"whole")
@@ -122,11 +89,12 @@ def test_what_lies_in_a_cut_pack_is_stored_again_however_late_that_is_seen(
     cut(pack)
     missing.unlink()
     with again.begin_write(SMALL_PACKS) as session:
-        assert session.absent_packs == {bytes.fromhex(missing.name)}
+        assert session.absent_packs == frozenset(), "none was looked at yet"
         assert [session.has(ChunkKind.DATA, each) for each in (whole, damaged, gone)] == [True, False, False]
         assert [session.put(ChunkKind.DATA, each)[1] for each in (b"whole", b"damaged", b"gone")] == [False, True, True]
         session.commit(b"root", nothing)
         assert session.has(ChunkKind.DATA, damaged), "its own packs need no look"
+        assert session.reader().index.found_absent == {bytes.fromhex(each.name) for each in (pack, missing)}
     reader = open_repository(repository.storage, PASSWORD).reader()
     assert [reader.read(ChunkKind.DATA, each) for each in (whole, damaged, gone)] == [b"whole", b"damaged", b"gone"]
 
@@ -145,3 +113,14 @@ def test_a_second_place_that_was_not_looked_at_yet_is_not_believed(
             cut(pack)
     with open_repository(repository.storage, PASSWORD).begin_write(SMALL_PACKS) as session:
         assert not session.has(ChunkKind.DATA, chunk_id)
+
+
+def test_far_away_very_many_packs_are_listed_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There a look at one takes as long as a page of a listing."""
+    monkeypatch.setattr(presence, "MANY", 0)
+    monkeypatch.setattr(LocalStorage, "looks_are_cheap", False)
+    repository = local_repository(tmp_path / "repository")
+    _, pack = stored(repository, b"content")
+    cut(pack)
+    with open_repository(repository.storage, PASSWORD).begin_write(SMALL_PACKS) as session:
+        assert session.absent_packs == {bytes.fromhex(pack.name)}
