@@ -1,15 +1,20 @@
 """`python -m agents.runtime`: the program syncova-agent."""
 
+import gc
 import sys
 
 from repositories.console import head_start, streams
 
 if __name__ == "__main__":
+    # What is imported stays.
+    gc.disable()
     streams.complete()
     head_start.begin(sys.argv[1:], frozenset({"backup", "restore"}))
     # Imported while the child starts.
     from agents.runtime.program import main
 
+    gc.freeze()
+    gc.enable()
     try:
         sys.exit(main())
     finally:

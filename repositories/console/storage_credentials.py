@@ -4,9 +4,10 @@ Never an argument and never the location. Owns which variables are read for whic
 """
 
 import configparser
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from repositories.console.failures import CommandError
 from repositories.engine.storage import credentials as names
@@ -37,7 +38,7 @@ def with_region(place: RemoteLocation) -> RemoteLocation:
     """Return an S3 location with this machine's region where it names none, and every other as it is."""
     if place.scheme != "s3" or place.region:
         return place
-    return replace(place, region=env.foreign("AWS_REGION") or env.foreign("AWS_DEFAULT_REGION") or "")
+    return msgspec.structs.replace(place, region=env.foreign("AWS_REGION") or env.foreign("AWS_DEFAULT_REGION") or "")
 
 
 def _aws() -> dict[str, str | None]:

@@ -5,7 +5,8 @@ put a lower fence over a higher one; the writer then removes its own control pla
 """
 
 import contextlib
-from dataclasses import dataclass
+
+import msgspec
 
 from repositories.engine.errors import ConfigurationError, IntegrityError, ObjectMissingError, RepositoryError
 from repositories.engine.format.collection import ControllerRecord
@@ -17,8 +18,7 @@ from repositories.engine.repository import Repository
 _CONTROLLER_ID_LENGTH = 16
 
 
-@dataclass(frozen=True, slots=True)
-class Controller:
+class Controller(msgspec.Struct, frozen=True):
     """A control plane as the repository knows it; `id` is its UUID's 16 bytes."""
 
     id: bytes

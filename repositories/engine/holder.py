@@ -6,16 +6,16 @@ of it; where one of them cannot be read nothing is concluded from it.
 
 import os
 import socket
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 # Counted after the closing parenthesis of the command name.
 _STAT_STATE_FIELD, _STAT_THREADS_FIELD, _STAT_START_FIELD = 0, 17, 19
 
 
-@dataclass(frozen=True, slots=True)
-class Holder:
+class Holder(msgspec.Struct, frozen=True):
     """A process as leases name it; zero and empty mean unknown."""
 
     boot_id: bytes

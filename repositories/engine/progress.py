@@ -5,13 +5,13 @@ Owns no output: who shows progress (a bar, a line, a row) decides alone how. Rep
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 INTERVAL_SECONDS = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(msgspec.Struct, frozen=True):
     """Figures since the start of the operation (of one source in a backup); `current` is a raw path."""
 
     phase: str

@@ -71,7 +71,7 @@ def back_up_tree(
         home = next(
             values
             for cls, values in ((SourceSpec, source), (BackupOptions, options), (Hooks, hooks))
-            if key in cls.__dataclass_fields__
+            if key in cls.__struct_fields__
         )
         home[key] = value
     order = (SourceSpec(**source), BackupOptions(**options), Hooks(**hooks))  # type: ignore[arg-type]

@@ -6,7 +6,8 @@ then holds what it held, as a whole file would.
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from repositories.engine.backup.capture import is_young
 from repositories.engine.backup.extents import ExtentCollector
@@ -17,8 +18,7 @@ WORTH_KEEPING = 64 * MIB
 """Reading less than this again costs less than keeping it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Begun:
+class Begun(msgspec.Struct, frozen=True):
     """What an earlier try had read of a file: its entry in the checkpoint, its content as (length, chunk or None)."""
 
     entry: Entry
@@ -37,8 +37,7 @@ class Begun:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class InHand:
+class InHand(msgspec.Struct, frozen=True):
     """The file that is being read: what it was when it was opened, and what has been read of it."""
 
     name: bytes

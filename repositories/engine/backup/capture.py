@@ -6,7 +6,8 @@ reading; nothing here reads any.
 
 import os
 import stat
-from dataclasses import dataclass
+
+import msgspec
 
 from repositories.engine.manifest.chunks import ChunkSink
 from repositories.engine.manifest.entries import (
@@ -28,8 +29,7 @@ YOUNG_NS = 2_000_000_000
 """Coarser than any file system's clock: what was written within it may be written again with the same times."""
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(msgspec.Struct, frozen=True):
     """What was read of a file: `status` belongs to the bytes, `size` counts them, `changed` = it never held still.
 
     `lacking` = some attributes could not be read.
@@ -91,8 +91,7 @@ def file_entry(name: bytes, content: Content, link_group: tuple[int, int] | None
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Other:
+class Other(msgspec.Struct, frozen=True):
     """An object without content: what it is, when it was looked at, and whether some attributes could not be read.
 
     `flags` are further ones of its entry.

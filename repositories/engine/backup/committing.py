@@ -4,7 +4,8 @@ Owns what a root says about source, run and lineage. Reads nothing of a source.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from repositories.engine.backup.describe import Figures
 from repositories.engine.backup.options import BackupOptions, BackupResult, Hooks, SourceSpec
@@ -32,8 +33,7 @@ from repositories.engine.source.mounts import Mount
 _PROGRAM = "syncova"
 
 
-@dataclass(frozen=True, slots=True)
-class BackupTask:
+class BackupTask(msgspec.Struct, frozen=True):
     """One backup that has begun; what was stored before it belongs to others of the session.
 
     `mount` is the file system that the source's root lies on, if that is known.
@@ -49,8 +49,7 @@ class BackupTask:
     mount: Mount | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Described:
+class Described(msgspec.Struct, frozen=True):
     """What was written of a source: the entry of its root directory, and the pages of all below."""
 
     top: Entry | None

@@ -6,7 +6,6 @@ Owns the decision between both, and the figures. Source errors become problems h
 import os
 import stat
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -41,8 +40,7 @@ LinkGroup = tuple[int, int]
 CHANGED_BEHIND = "its content changed behind equal times: rot, or times that were set back; stored as it is now"
 
 
-@dataclass(slots=True)
-class Figures:
+class Figures(msgspec.Struct):
     """What has been described so far."""
 
     files: int = 0
@@ -53,8 +51,7 @@ class Figures:
     unchanged_files: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Workshop:
+class Workshop(msgspec.Struct, frozen=True):
     """The parts that describing needs, made once per backup.
 
     With `goes_on` one name of a file may be known and the next one not: what is known of it is then kept for that one.
@@ -231,7 +228,7 @@ class Describer:
         if group is not None and self._goes_on and entry.type == EntryType.FILE:
             now = self._clock.now_ns()
             content = Content(status, entry.size, entry.extents, entry.stream, entry.xattrs, now, changed=False)
-            self._links.keep(replace(content, lacking=bool(entry.flags & FLAG_LACKING)))
+            self._links.keep(msgspec.structs.replace(content, lacking=bool(entry.flags & FLAG_LACKING)))
 
     def _renewed(
         self, directory: Directory, name: bytes, status: os.stat_result, same: Entry | None, group: LinkGroup | None
@@ -250,7 +247,7 @@ class Describer:
             target = os.readlink(name, dir_fd=directory.descriptor)
         xattrs, lacking = self._xattrs(object_in(directory.descriptor, name), directory.join(name))
         self._count(other.kind, 0, status, other.link_group, unchanged=False)
-        return encode(other_entry(name, replace(other, xattrs=xattrs, target=target, lacking=lacking)))
+        return encode(other_entry(name, msgspec.structs.replace(other, xattrs=xattrs, target=target, lacking=lacking)))
 
     def _xattrs(self, target: int | bytes, path: bytes) -> tuple[tuple[Xattr, ...] | None, bool]:
         """Return the attributes, and whether some could not be read."""

@@ -5,13 +5,13 @@ still to come.
 """
 
 import os
-from dataclasses import dataclass
+
+import msgspec
 
 from repositories.engine.backup.capture import Content
 
 
-@dataclass(slots=True)
-class _Member:
+class _Member(msgspec.Struct):
     left: int
     content: Content | None = None
 

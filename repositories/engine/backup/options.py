@@ -4,8 +4,9 @@ Owns values only. Paths and names are bytes, times integer ns, sizes bytes.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Literal
+
+import msgspec
 
 from repositories.engine.clock import SYSTEM_CLOCK, Clock
 from repositories.engine.manifest.problems import Problem, ProblemCount
@@ -17,8 +18,7 @@ FIRST_CHECKPOINT_SECONDS = 30.0
 LogLevel = Literal["info", "warning"]
 
 
-@dataclass(frozen=True, slots=True)
-class SourceSpec:
+class SourceSpec(msgspec.Struct, frozen=True):
     """One source. `name` is what parent and chain hang on; `path` is absolute.
 
     `skip_paths` are never backed up, wherever they lie below the source: the repository and Syncova's own data.
@@ -38,8 +38,7 @@ class SourceSpec:
     reread_percent: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class BackupOptions:
+class BackupOptions(msgspec.Struct, frozen=True):
     """About one backup. `parent` names a backup to compare with (else the newest of the source).
 
     `strict` raises warnings to skipped. `accept_new_root` allows a source that is suddenly empty,
@@ -78,8 +77,7 @@ def _agreed() -> None:
     """Nobody has to agree."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hooks:
+class Hooks(msgspec.Struct, frozen=True):
     """How an operation talks to whoever started it.
 
     `report` gets progress (rarely is the caller's business); `cancelled` is asked several times a second; `confirm`
@@ -95,8 +93,7 @@ class Hooks:
     log: Callable[[LogLevel, str], None] = _unheard
 
 
-@dataclass(frozen=True, slots=True)
-class BackupResult:
+class BackupResult(msgspec.Struct, frozen=True):
     """A committed backup. `problems` are the first 100, skipped before warnings; all of them lie in the manifest.
 
     `problem_counts` tells how many of each kind there were, notes too.
@@ -121,5 +118,5 @@ class BackupResult:
     started_ns: int
     finished_ns: int
     sequence: int
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[Problem] = msgspec.field(default_factory=list)
     problem_counts: tuple[ProblemCount, ...] = ()

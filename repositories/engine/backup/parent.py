@@ -5,7 +5,8 @@ given up: what they knew is then read again, nothing is lost.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from repositories.engine.errors import BackupExistsError, BackupNotFoundError, IntegrityError, ObjectMissingError
 from repositories.engine.ids import short_id
@@ -21,8 +22,7 @@ _HIGHEST_SEQUENCE = 2**62
 """A forged number must not make the next one impossible to store."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lineage:
+class Lineage(msgspec.Struct, frozen=True):
     """What the new backup stands on: its parent, the next sequence number, the heads that nothing links yet.
 
     `previous` is the newest backup of the source, which may be no parent: its pages may not be readable. `named` says

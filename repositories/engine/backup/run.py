@@ -5,7 +5,7 @@ same when all has been read, cancel, any repository error.
 Whatever happens before the commit leaves nothing visible.
 """
 
-from dataclasses import replace
+import msgspec
 
 from repositories.engine.backup.checkpoints import Checkpoints
 from repositories.engine.backup.committing import BackupTask, Described, begin, commit, root_of, usable_in
@@ -47,7 +47,7 @@ def back_up(session: BackupSession, source: SourceSpec, options: BackupOptions, 
     root = open_guarded((source, options), lineage, rules.own)
     walker = Walker(root, rules, problems.report)
     guard = RootGuard((source, options), lineage, root, hooks)
-    task = replace(task, mount=guard.mount)
+    task = msgspec.structs.replace(task, mount=guard.mount)
     checkpoints = Checkpoints(session, hooks.clock, pulse, options)
     with checkpoints.guarding():
         try:

@@ -3,7 +3,7 @@
 Owns these refusals, the same for a backup and for a dry run of one. Reads names at most.
 """
 
-from dataclasses import dataclass
+import msgspec
 
 from repositories.engine.backup.options import BackupOptions, SourceSpec
 from repositories.engine.backup.problem_log import ProblemLog
@@ -17,8 +17,7 @@ from repositories.engine.source.walker import WalkRules
 Order = tuple[SourceSpec, BackupOptions]
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(msgspec.Struct, frozen=True):
     """What was found below a root: counts by type, and the bytes of the files."""
 
     files: int

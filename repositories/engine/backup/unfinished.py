@@ -5,7 +5,8 @@ entries may be taken over is decided by the same comparison as for a parent's.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from repositories.engine.backup.options import SourceSpec
 from repositories.engine.backup.parent import Lineage
@@ -25,8 +26,7 @@ _MOST_PLACES = 4
 _MOST_OF_ONE = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Unfinished:
+class Unfinished(msgspec.Struct, frozen=True):
     """What one earlier try had written when its checkpoint was put; `reached` is the key of its last entry."""
 
     received_ns: int
@@ -34,8 +34,7 @@ class Unfinished:
     reached: Key
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidate:
+class _Candidate(msgspec.Struct, frozen=True):
     received_ns: int
     root: BackupRoot
     pages: StreamRef

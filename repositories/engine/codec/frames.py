@@ -5,7 +5,8 @@ length from outside.
 """
 
 import struct
-from dataclasses import dataclass
+
+import msgspec
 
 from repositories.engine.codec.compression import Codec, compress, decompress
 from repositories.engine.codec.padding import padding_for
@@ -15,8 +16,7 @@ _FRAME = struct.Struct(">BBHIIII")
 FRAME_LENGTH = _FRAME.size
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(msgspec.Struct, frozen=True):
     """A decoded frame: the table bytes (empty outside blocks) and the decoded payload."""
 
     table: bytes

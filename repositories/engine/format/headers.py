@@ -4,7 +4,8 @@ Owns their layout (all numbers big-endian) and refuses what version 1 does not d
 """
 
 import struct
-from dataclasses import dataclass
+
+import msgspec
 
 from repositories.engine.errors import IntegrityError, UnsupportedFormatError
 from repositories.engine.format.kinds import ObjectKind, PartKind
@@ -29,8 +30,7 @@ PART_HEADER_LENGTH = _PART.size
 FOOTER_LENGTH = _FOOTER.size
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectHeader:
+class ObjectHeader(msgspec.Struct, frozen=True):
     """The clear header of a sealed object: 72 bytes."""
 
     kind: ObjectKind
@@ -67,8 +67,7 @@ def parse_object_header(data: bytes | memoryview) -> ObjectHeader:
     return ObjectHeader(known, object_id, salt, epoch, domain, key_source, version)
 
 
-@dataclass(frozen=True, slots=True)
-class PartHeader:
+class PartHeader(msgspec.Struct, frozen=True):
     """The clear header before each sealed part: 24 bytes. `length` counts ciphertext and tag."""
 
     kind: PartKind
@@ -96,8 +95,7 @@ def associated_data(header: bytes, number: int, kind: PartKind, flags: int = 0, 
     return header + _BINDING.pack(number, kind, flags) + extra
 
 
-@dataclass(frozen=True, slots=True)
-class PackFooter:
+class PackFooter(msgspec.Struct, frozen=True):
     """The last 32 bytes of a pack: where its sealed directory lies. Not trusted: the directory binds it."""
 
     directory_offset: int

@@ -50,11 +50,11 @@ class IdTable:
             at = at + 1 if at + 1 < len(slots) else 0
         return None
 
-    def find_any(self, wanted: bytes) -> int | None:
-        """Return a number of an id, or None. Cheapest for who asks in the order in which ids were added."""
+    def find_near(self, wanted: bytes) -> int | None:
+        """Return what `find` returns; cheapest for who asks in the order in which ids were added, each once."""
         near = self.near  # read once: other threads ask, too
         end = near + self.width
-        if self.ids[near:end] == wanted:
+        if self.ids[near:end] == wanted and not self.others:
             self.near = end
             return end // self.width - 1
         number = self.find(wanted)

@@ -7,7 +7,6 @@ not there.
 
 from array import array
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -42,8 +41,7 @@ class _Head(msgspec.Struct, frozen=True, array_like=True):
     segments: tuple[_Segment, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class KeptIndex:
+class KeptIndex(msgspec.Struct, frozen=True):
     """A table, and all segments that were known when it was kept, by id."""
 
     table: PlaceTable

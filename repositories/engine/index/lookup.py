@@ -48,7 +48,7 @@ class ChunkIndex:
         self._own = PlaceTable()
         self._first_own = len(self._base)
         self._tables = ((self._base, 0), (self._own, self._first_own))
-        self._in_base = self._base.chunks.find_any
+        self._in_base = self._base.chunks.find_near
         self._in_own = self._own.chunks.find
         self._doubtful = bytearray()  # by ordinal; empty while there is none
         self._unseen = bytearray()  # by ordinal: 1 where it is not known whether the pack is there

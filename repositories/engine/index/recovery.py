@@ -7,7 +7,8 @@ and only when something was looked for in vain.
 import threading
 from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+
+import msgspec
 
 from repositories.engine.display import show_count
 from repositories.engine.errors import IntegrityError, ObjectMissingError, UnsupportedFormatError
@@ -24,8 +25,7 @@ Tell = Callable[[str], None]
 TakesPack = Callable[[PackRecord], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Unnamed:
+class Unnamed(msgspec.Struct, frozen=True):
     """Packs in no index: those whose directory opens, and the ids of those without one that does."""
 
     packs: tuple[PackRecord, ...] = ()
@@ -74,8 +74,7 @@ def _unheard(_: str) -> None:
     pass
 
 
-@dataclass(slots=True)
-class IndexRecovery:
+class IndexRecovery(msgspec.Struct):
     """Completes one index when it is asked to. Threads: `run` may be called by any; all wait for the first one.
 
     `takes` says which packs count. `tell` gets one line for people when what was found here was needed. `newer` yields
@@ -91,7 +90,7 @@ class IndexRecovery:
     found: tuple[PackRecord, ...] = ()
     needed: bool = False
     _done: bool = False
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _lock: threading.Lock = msgspec.field(default_factory=threading.Lock)
 
     def run(self) -> bool:
         """Add the packs that no index names, the first time; return whether there are any that count."""

@@ -6,8 +6,9 @@ accepted, as manifests do: a session that a prune gave up on cannot bring packs 
 
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol, TypeVar
+
+import msgspec
 
 from repositories.engine.format.kinds import ObjectKind, object_name
 from repositories.engine.format.records import ObjectId, Record, decode
@@ -40,16 +41,14 @@ class SegmentFacts(Protocol):
         """The segments whose packs it lists as well."""
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentHead:
+class SegmentHead(msgspec.Struct, frozen=True):
     """A segment without its packs."""
 
     fence: int
     replaces: tuple[bytes, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class HeldSegment:
+class HeldSegment(msgspec.Struct, frozen=True):
     """A segment whose packs lie in a table, under these numbers. `weight` is about how many bytes they take."""
 
     fence: int
@@ -76,8 +75,7 @@ def decode_segment(payload: bytes) -> SegmentRecord:
     return segment
 
 
-@dataclass(frozen=True, slots=True)
-class MergePlan:
+class MergePlan(msgspec.Struct, frozen=True):
     """Segments to be replaced by one that lists their packs."""
 
     replaces: tuple[bytes, ...]

@@ -3,8 +3,7 @@
 Owns cost parameters and their limits: a hostile slot must not make us allocate or compute without bound.
 """
 
-from dataclasses import dataclass
-
+import msgspec
 from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 
 from repositories.engine import limits
@@ -14,8 +13,7 @@ ROOT_LENGTH = 32
 SALT_LENGTH = 16
 
 
-@dataclass(frozen=True, slots=True)
-class KdfParameters:
+class KdfParameters(msgspec.Struct, frozen=True):
     """Costs of Argon2id: memory in KiB, passes, lanes."""
 
     memory_kib: int = 64 * 1024

@@ -4,8 +4,9 @@ Owns selection. Works on the repository's front door alone; needs no database (e
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from repositories.engine.display import show_count, show_text, show_time
 from repositories.engine.errors import BackupDeletedError, BackupNotFoundError, IntegrityError
@@ -65,8 +66,7 @@ class BackupStore(Protocol):
         """Return what reads chunks."""
 
 
-@dataclass(frozen=True, slots=True)
-class Backup:
+class Backup(msgspec.Struct, frozen=True):
     """A committed backup; of a copy, `received_ns` is when the original was received."""
 
     manifest_id: str

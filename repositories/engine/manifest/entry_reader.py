@@ -5,7 +5,6 @@ or damaged manifest ends in IntegrityError, never in disorder. Memory: one page 
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import msgspec
 
@@ -23,8 +22,7 @@ Lost = Callable[[bytes, int], None]
 """Told of a page that cannot be read: the path of its first entry ("" if unknown), and how many entries it held."""
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(msgspec.Struct, frozen=True):
     """A part of one directory's listing, as one page holds it; the same directory may come again."""
 
     directory: bytes

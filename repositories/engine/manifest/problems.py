@@ -6,7 +6,6 @@ Owns the words (engine.md, section 3). Who decides that something is a problem i
 import enum
 import errno
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import msgspec
 
@@ -81,8 +80,7 @@ _DENIED = frozenset({errno.EACCES, errno.EPERM})
 _SWAPPED = frozenset({errno.ELOOP, errno.ENOTDIR, errno.ENXIO})
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(msgspec.Struct, frozen=True):
     """One object of the source that is not in the backup, or not perfectly. `path` is relative to the source."""
 
     severity: Severity

@@ -3,7 +3,7 @@
 Owns cutting of lists. What a leaf holds is decided by its caller. Memory: one page per level.
 """
 
-from dataclasses import dataclass, field
+import msgspec
 
 from repositories.engine.errors import IntegrityError
 from repositories.engine.ids import ChunkKind
@@ -12,9 +12,8 @@ from repositories.engine.manifest.entries import StreamRef, encode
 from repositories.engine.manifest.pages import PAGE_LIMIT, PAGE_MIN, PAGE_TARGET_MAX, PageRef, encode_list, hits
 
 
-@dataclass(slots=True)
-class _Level:
-    refs: list[PageRef] = field(default_factory=list)
+class _Level(msgspec.Struct):
+    refs: list[PageRef] = msgspec.field(default_factory=list)
     size: int = 0
     closed: int = 0
 

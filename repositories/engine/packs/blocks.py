@@ -4,7 +4,8 @@ Owns building one block and opening one. Pure computation, run by pool threads.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from repositories.engine.codec.frames import decode_frame, encode_frame
 from repositories.engine.codec.sealing import ObjectSeal
@@ -16,8 +17,7 @@ from repositories.engine.limits import MAX_BLOCK_DECODED
 from repositories.engine.packs.table import ChunkTable, encode_table, parse_table
 
 
-@dataclass(frozen=True, slots=True)
-class PendingChunk:
+class PendingChunk(msgspec.Struct, frozen=True):
     """A chunk on its way into a block. `data` is this object's own: nobody changes it."""
 
     kind: ChunkKind
@@ -25,8 +25,7 @@ class PendingChunk:
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class SealedBlock:
+class SealedBlock(msgspec.Struct, frozen=True):
     """A block's part (header included), ready to be written."""
 
     part: bytearray
@@ -34,8 +33,7 @@ class SealedBlock:
     table: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class DecodedBlock:
+class DecodedBlock(msgspec.Struct, frozen=True):
     """An opened block: table and content."""
 
     table: ChunkTable
@@ -43,8 +41,7 @@ class DecodedBlock:
     content: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class BlockStyle:
+class BlockStyle(msgspec.Struct, frozen=True):
     """How blocks are encoded: zstd level (0: off), padding."""
 
     level: int

@@ -8,7 +8,8 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+
+import msgspec
 
 from repositories.engine.codec.sealing import ObjectSeal
 from repositories.engine.errors import EngineError, RepositoryError
@@ -23,8 +24,7 @@ Maker = Callable[[ObjectSeal, int], SealedBlock]
 """Makes the part of a number in the pack of a seal."""
 
 
-@dataclass(frozen=True, slots=True)
-class PipelineSettings:
+class PipelineSettings(msgspec.Struct, frozen=True):
     """Sizes in bytes: pack target, decoded bytes in flight; `workers` threads compress and seal."""
 
     style: BlockStyle

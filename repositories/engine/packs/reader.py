@@ -6,8 +6,9 @@ Owns opening what a pack holds. Trusts nothing that is not authenticated.
 import collections
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import TypeVar
+
+import msgspec
 
 from repositories.engine.codec.frames import decode_frame
 from repositories.engine.codec.sealing import ObjectSeal
@@ -33,8 +34,7 @@ _SEALS_KEPT = 256
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True)
-class BlockPlace:
+class BlockPlace(msgspec.Struct, frozen=True):
     """Where a block lies, as index or directory say; `table` is what the block must begin with."""
 
     pack_id: bytes

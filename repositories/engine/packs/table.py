@@ -6,8 +6,9 @@ Owns its bytes, which are the same at the start of a block, in a pack's director
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
+
+import msgspec
 
 from repositories.engine.errors import IntegrityError
 from repositories.engine.ids import CHUNK_ID_LENGTH, ChunkKind
@@ -21,8 +22,7 @@ _KINDS = bytes(ChunkKind)
 TABLE_MIN = _COUNT.size + TABLE_PER_CHUNK  # no block is without a chunk
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkTable:
+class ChunkTable(msgspec.Struct, frozen=True):
     """A parsed table; `lengths` are decoded lengths, chunks follow each other without gaps."""
 
     kinds: bytes

@@ -4,6 +4,7 @@ The process edge: the only place of the engine that may catch everything.
 """
 
 import contextlib
+import gc
 import importlib
 import os
 import sys
@@ -43,7 +44,9 @@ def run(request: Request, channel: Channel) -> int:
         if request.operation in GIVING_WAY:
             _give_way()
         opening.begin(request.repository)
-        result = _operation(request.operation)(request, channel)
+        operation = _operation(request.operation)
+        _collect_garbage()
+        result = operation(request, channel)
         opening.note_states()
         told = opening.told_state()
     except EngineError as error:
@@ -55,6 +58,12 @@ def run(request: Request, channel: Channel) -> int:
         return 1
     channel.send(Finished(result=result, seen=None if told is None else told.seen))
     return 0
+
+
+def _collect_garbage() -> None:
+    """Let the collector begin, with what comes from now on: what was imported is not looked through."""
+    gc.freeze()
+    gc.enable()
 
 
 def _give_way() -> None:

@@ -6,7 +6,8 @@ life of a `NotesReader`; one that is damaged tells nothing, and is named.
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from repositories.engine.format.kinds import ObjectKind, object_name
 from repositories.engine.format.notes import AnnotationRecord, TombstoneRecord
@@ -16,16 +17,15 @@ from repositories.engine.objects.torn import was_torn
 from repositories.engine.retention.standing import Annotation, Deletion, annotations, deletions
 
 
-@dataclass(frozen=True, slots=True)
-class Notes:
+class Notes(msgspec.Struct, frozen=True):
     """All that is said about backups after the fact, by manifest id.
 
     `damaged` names the annotations that cannot be read: any of them may be a hold. `lost` names such tombstones: any of
     them may undo a deletion. `ever_deleted` are the manifests that any tombstone has named, also those undone.
     """
 
-    deletions: Mapping[bytes, tuple[Deletion, ...]] = field(default_factory=dict)
-    annotations: Mapping[bytes, tuple[Annotation, ...]] = field(default_factory=dict)
+    deletions: Mapping[bytes, tuple[Deletion, ...]] = msgspec.field(default_factory=dict)
+    annotations: Mapping[bytes, tuple[Annotation, ...]] = msgspec.field(default_factory=dict)
     damaged: tuple[str, ...] = ()
     ever_deleted: frozenset[bytes] = frozenset()
     lost: tuple[str, ...] = ()

@@ -6,13 +6,13 @@ but for the end of a hold.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from repositories.engine.format.notes import AnnotationKind, AnnotationRecord, TombstoneRecord
 
 
-@dataclass(frozen=True, slots=True)
-class Deletion:
+class Deletion(msgspec.Struct, frozen=True):
     """One tombstone's word about one manifest, not undone. Times are the writer's, in ns."""
 
     tombstone_id: bytes
@@ -21,8 +21,7 @@ class Deletion:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Annotation:
+class Annotation(msgspec.Struct, frozen=True):
     """An annotation in force: nothing withdraws it."""
 
     annotation_id: bytes

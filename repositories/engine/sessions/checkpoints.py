@@ -4,7 +4,8 @@ Owns the listing; the rule is in fences.py. What a checkpoint's root means is th
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from repositories.engine.format.commits import CheckpointRecord
 from repositories.engine.format.kinds import ObjectKind
@@ -13,8 +14,7 @@ from repositories.engine.objects.store import ObjectStore, steadily
 from repositories.engine.sessions.views import read_newest_sweep
 
 
-@dataclass(frozen=True, slots=True)
-class ListedCheckpoints:
+class ListedCheckpoints(msgspec.Struct, frozen=True):
     """All checkpoints of a repository by id: those that count, those that no longer do, the ids of unreadable ones."""
 
     counted: Mapping[bytes, CheckpointRecord]

@@ -4,13 +4,13 @@ Owns the decision only; reading marks and sweeps is the caller's. No clock takes
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from repositories.engine.ids import OBJECT_ID_LENGTH
 
 
-@dataclass(frozen=True, slots=True)
-class MarksView:
+class MarksView(msgspec.Struct, frozen=True):
     """What the marks said at one moment: the highest number (the fence of whoever looked) and all marked packs.
 
     `waiting`: there is a mark that no sweep has followed yet.
@@ -21,14 +21,13 @@ class MarksView:
     waiting: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SweepView:
+class SweepView(msgspec.Struct, frozen=True):
     """The newest sweep: its number (0: none yet) and the ids it accepts from before."""
 
     number: int = 0
-    manifests: frozenset[bytes] = field(default_factory=frozenset)
-    checkpoints: frozenset[bytes] = field(default_factory=frozenset)
-    segments: frozenset[bytes] = field(default_factory=frozenset)
+    manifests: frozenset[bytes] = msgspec.field(default_factory=frozenset)
+    checkpoints: frozenset[bytes] = msgspec.field(default_factory=frozenset)
+    segments: frozenset[bytes] = msgspec.field(default_factory=frozenset)
 
     def accepts_manifest(self, manifest_id: bytes, fence: int) -> bool:
         """Tell whether a manifest counts: its fence is not older than the sweep, or the sweep names it."""

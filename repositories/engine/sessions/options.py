@@ -4,7 +4,8 @@ Owns the values only.
 """
 
 import os
-from dataclasses import dataclass, field
+
+import msgspec
 
 from repositories.engine.limits import MIB
 
@@ -25,15 +26,14 @@ def _default_in_flight() -> int:
     return max(_LEAST_IN_FLIGHT, _IN_FLIGHT_FOR_ONE * _default_workers())
 
 
-@dataclass(frozen=True, slots=True)
-class WriteOptions:
+class WriteOptions(msgspec.Struct, frozen=True):
     """Compression (`off`, `fast`, `default`, `max`), threads that seal, sizes in bytes.
 
     `work` is what people are told to run again where a commit is refused.
     """
 
     compression: str = "default"
-    workers: int = field(default_factory=_default_workers)
+    workers: int = msgspec.field(default_factory=_default_workers)
     pack_target: int = 32 * MIB
-    in_flight: int = field(default_factory=_default_in_flight)
+    in_flight: int = msgspec.field(default_factory=_default_in_flight)
     work: str = "backup"

@@ -6,14 +6,14 @@ descriptors: one that was closed is opened again through `..` and proven to be t
 
 import errno
 import os
-from dataclasses import dataclass
+
+import msgspec
 
 OPEN_LIMIT = 64
 DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-@dataclass(slots=True)
-class _Frame:
+class _Frame(msgspec.Struct):
     name: bytes
     device: int
     inode: int

@@ -7,7 +7,8 @@ Rules without wildcards, or with one star before an ending, are looked up: many 
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from repositories.engine.display import show_text
 from repositories.engine.errors import ConfigurationError
@@ -24,8 +25,7 @@ _LIKE_OTHERS = str.maketrans({"\u017f": "s", "\u0131": "i", "\u0130": "i"})
 """Letters that count as equal to an ASCII one without regard to case, but keep apart when made small."""
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(msgspec.Struct, frozen=True):
     """Why a path is in or out: `rule` is the deciding rule, `decided_at` the path (or directory above) it matched."""
 
     decided_at: bytes
@@ -34,8 +34,7 @@ class Explanation:
     excluded: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True):
     """A rule and its place among the others, from 1 on."""
 
     number: int
@@ -53,14 +52,13 @@ class Rule:
 _Table = dict[str, list[Rule]]
 
 
-@dataclass(slots=True)
-class _Tables:
+class _Tables(msgspec.Struct):
     """Rules by what they can be looked up with; the newest stands last in each list."""
 
-    names: _Table = field(default_factory=dict)
-    paths: _Table = field(default_factory=dict)
-    endings: dict[int, _Table] = field(default_factory=dict)
-    others: list[Rule] = field(default_factory=list)
+    names: _Table = msgspec.field(default_factory=dict)
+    paths: _Table = msgspec.field(default_factory=dict)
+    endings: dict[int, _Table] = msgspec.field(default_factory=dict)
+    others: list[Rule] = msgspec.field(default_factory=list)
 
 
 class ExcludeRules:

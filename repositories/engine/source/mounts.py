@@ -8,7 +8,8 @@ nothing is known, and None or nothing is the answer.
 import contextlib
 import os
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from repositories.engine.manifest.order import split
 
@@ -20,8 +21,7 @@ _ID = re.compile(rb"^mnt_id:\s*(\d+)$", re.MULTILINE | re.ASCII)
 _LOOK_FLAGS = getattr(os, "O_PATH", 0) | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-@dataclass(frozen=True, slots=True)
-class Mount:
+class Mount(msgspec.Struct, frozen=True):
     """One mounted file system: its id as long as it is mounted, where, and its type."""
 
     id: int

@@ -4,7 +4,8 @@ Owns what a rule's text means, wildcards within one component excepted. Compiles
 """
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from repositories.engine.source.brackets import normalise
 from repositories.engine.source.malformed import MalformedRuleError
@@ -18,8 +19,7 @@ ANY_DEPTH = re.compile(r"\*\*+\Z")
 _SPECIAL = frozenset("*?[")
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(msgspec.Struct, frozen=True):
     """A rule in parts. With `anchored` it is about the path from the source's root on, else about the name alone.
 
     `literal` is that path or name if there is no wildcard in it; `suffix` what follows a star that is the only one.

@@ -6,7 +6,8 @@ Owns opening the root and refusing sources that are missing or that lie inside S
 import os
 import stat
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+import msgspec
 
 from repositories.engine.display import show_path
 from repositories.engine.errors import ConfigurationError, SourceError, SourceMissingError
@@ -14,8 +15,7 @@ from repositories.engine.errors import ConfigurationError, SourceError, SourceMi
 _PARENT_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
-@dataclass(frozen=True, slots=True)
-class SourceRoot:
+class SourceRoot(msgspec.Struct, frozen=True):
     """An opened root. `only` is the file's name when the source is one file; the descriptor is its directory then."""
 
     path: bytes

@@ -9,8 +9,9 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from repositories.engine.display import show_path
 from repositories.engine.errors import SourceError
@@ -40,8 +41,7 @@ _FORMAT = stat.S_IFMT(0o177777)
 _DIRECTORY = stat.S_IFDIR
 
 
-@dataclass(frozen=True, slots=True)
-class WalkRules:
+class WalkRules(msgspec.Struct, frozen=True):
     """What a walk leaves out. `own` holds (st_dev, st_ino) of the repository and of Syncova's data.
 
     With `exclude_caches`, of a directory below the root that is tagged as a cache only the tag is kept.

@@ -5,9 +5,10 @@ information with a password and unknown parameters are refused without being rep
 """
 
 import re
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
+
+import msgspec
 
 from repositories.engine.errors import ConfigurationError
 
@@ -27,8 +28,7 @@ _UNSAFE: Final = re.compile(r"[\x00-\x1f\x7f\\]")
 _CHECKSUMS: Final = ("crc32c", "md5")
 
 
-@dataclass(frozen=True, slots=True)
-class RemoteLocation:
+class RemoteLocation(msgspec.Struct, frozen=True):
     """Where a remote repository lies. `host` is the bucket of an S3 location; `path` has no slash at its ends.
 
     `endpoint`, `region`, `checksum` and `virtual_host` are S3's.

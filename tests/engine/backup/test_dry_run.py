@@ -24,7 +24,7 @@ from tests.engine.users import as_ordinary_user, let_others_through
 def foretell(repository: Repository, path: Path, **changes: Any) -> Forecast:
     raw = os.fsencode(path)
     run = str(uuid.uuid4())
-    source = {key: value for key, value in changes.items() if key in SourceSpec.__dataclass_fields__}
+    source = {key: value for key, value in changes.items() if key in SourceSpec.__struct_fields__}
     other = {key: value for key, value in changes.items() if key not in source}
     options = BackupOptions(backup_id(uuid.UUID(run), "filesystem", raw), run, **other)
     return rehearse(repository, SourceSpec("tree", raw, **source), options, Hooks(clock=LaterClock()))

@@ -40,7 +40,7 @@ MIB = 1 << 20
 
 def order(**changes: Any) -> tuple[BackupOptions, Hooks]:
     run = str(uuid7(SYSTEM_CLOCK.now_ns()))
-    hooks = {key: changes.pop(key) for key in Hooks.__dataclass_fields__ if key in changes}
+    hooks = {key: changes.pop(key) for key in Hooks.__struct_fields__ if key in changes}
     return BackupOptions(backup_id=f"run-{run}-x", run_id=run, **changes), Hooks(**{"clock": LaterClock(), **hooks})
 
 

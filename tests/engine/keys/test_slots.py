@@ -1,7 +1,5 @@
 """Slots and recovery codes: only the right secret opens, damage is told, costs are bounded."""
 
-import dataclasses
-
 import msgspec
 import pytest
 from hypothesis import given
@@ -77,7 +75,7 @@ def test_reserved_slot_types_are_unsupported() -> None:
 
 
 def test_default_costs_are_the_documented_ones() -> None:
-    assert dataclasses.astuple(KdfParameters()) == (65_536, 3, 4)
+    assert msgspec.structs.astuple(KdfParameters()) == (65_536, 3, 4)
 
 
 def test_the_pinned_recovery_code() -> None:

@@ -1,6 +1,5 @@
 """Restores in place: which place that is, and when a backup has none."""
 
-import dataclasses
 import os
 from pathlib import Path
 
@@ -103,12 +102,12 @@ def test_another_host_and_what_is_no_place(tmp_path: Path, repository: Repositor
         assert f"--target {tmp_path}/tree" in caught.value.hint
     for changes in ({"type": "stdin", "id": b"stdin:dump"}, {"type": "device", "id": b"/dev/sda"}, {"id": b"relative"}):
         source = msgspec.structs.replace(backup.root.source, **changes)
-        other = dataclasses.replace(backup, root=msgspec.structs.replace(backup.root, source=source))
+        other = msgspec.structs.replace(backup, root=msgspec.structs.replace(backup.root, source=source))
         with pytest.raises(RestoreTargetError, match="no place"):
             in_place_target(other, HOST)
     nameless = msgspec.structs.replace(backup.root.source, host="")
     with pytest.raises(RestoreTargetError, match="unnamed"):
-        in_place_target(dataclasses.replace(backup, root=msgspec.structs.replace(backup.root, source=nameless)), "")
+        in_place_target(msgspec.structs.replace(backup, root=msgspec.structs.replace(backup.root, source=nameless)), "")
 
 
 def test_a_place_is_bounded_with_links_resolved(tmp_path: Path) -> None:
