@@ -61,13 +61,15 @@ def repository_unfreeze(
     After a swap, `adopt_observed_id` says that the new medium is the right one; else the next run that sees it
     freezes the repository again. After an earlier state it says that this is as it should be. Raises
     RepositoryRegisteredError if another row adopted that id, and RepositoryNotLookedAtError if nobody looked lately
-    (repositories.looking).
+    (repositories.looking). A freeze that waits for the repository to be indexed again stays: only that ends it.
     """
     with transaction.atomic():
         repository = locked_repository(repository_id)
         if adopt_observed_id:
             _adopt_observed(repository, actor, now)
         open_rows = RepositoryFreeze.objects.filter(repository=repository, cleared_at__isnull=True)
+        if repository.reindex_wanted_at is not None:
+            open_rows = open_rows.exclude(reason=repository.reindex_reason)
         closed = open_rows.update(cleared_at=Greatest("frozen_at", Value(now)), cleared_by=actor)
         if closed:
             audit_record(

@@ -79,11 +79,21 @@ def repository_json(repository: Repository) -> dict[str, Any]:
         "refusal_code": refused.code if refused else None,
         "refusal_reason": refused.reason if refused else None,
         "trouble": _trouble_json(repository),
+        "epoch": repository.epoch,
+        "reindex_wanted": _reindex_json(repository),
+        "reindexed_at": instant(repository.reindexed_at),
         "freezes": [freeze_json(freeze) for freeze in open_freezes(repository)],
         "max_concurrent_runs": repository.max_concurrent_runs,
         "serial_gate": repository.serial_gate,
         "created_at": instant(repository.created_at),
     }
+
+
+def _reindex_json(repository: Repository) -> dict[str, Any] | None:
+    """Return since when and why nothing is planned or deleted on it, None where the database knows as much as it."""
+    if repository.reindex_wanted_at is None:
+        return None
+    return {"reason": repository.reindex_reason, "since": instant(repository.reindex_wanted_at)}
 
 
 def _trouble_json(repository: Repository) -> dict[str, Any] | None:

@@ -20,7 +20,10 @@ from jobs.tick import run_pass
 from jobs.upkeep import claim_upkeep
 from repositories.catalogue import ListedBackup
 from repositories.control_plane import reindex_wanted, reindexed
+from repositories.freezing import repository_freeze, repository_unfreeze
 from repositories.models import Backup, Repository, RepositoryFreeze
+from repositories.selectors import repository_get
+from repositories.serializers import repository_json
 from tests.jobs.builders import NOW, make_job, make_run, make_schedule, make_source, make_task_run
 from tests.repositories.builders import make_backup
 from tests.repositories.test_catalogue import listed
@@ -83,6 +86,19 @@ def test_nothing_is_planned_or_ended_until_the_repository_was_indexed() -> None:
     assert claim_due(now=NOW).queued == 1
     assert (expire_late(now=later), reap(now=later, observed_since=NOW)) == (1, 1)
     assert {Run.objects.get(id=run.id).state for run in (silent, late)} == {RunState.FAILED}
+
+
+def test_only_indexing_ends_the_freeze_that_waits_for_it() -> None:
+    """Unfrozen by hand, nothing would be planned, and nothing would say so."""
+    repository = make_job().repository
+    restored(repository)
+    repository_freeze(repository_id=repository.id, reason="the disk makes noises", now=NOW)
+    assert repository_unfreeze(repository_id=repository.id, actor="alice", now=NOW) == 1
+    shown = repository_json(repository_get(repository.id))
+    assert (shown["refusal_code"], shown["reindex_wanted"]["reason"]) == ("REPOSITORY_FROZEN", "restored")
+    reindexed(repository_id=repository.id, fence=0, actor="alice", told={}, now=NOW)
+    shown = repository_json(repository_get(repository.id))
+    assert (shown["accepts_backups"], shown["reindex_wanted"], shown["epoch"]) == (True, None, 1)
 
 
 def test_instants_that_have_their_backup_are_passed_over_with_a_decision() -> None:
