@@ -10,9 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from django.db import connection
+
 from jobs.dependencies import predecessors_of, unmet
 from jobs.gates import Column, Gate, Held, Situation, Use, column_of, counts
-from jobs.models import JobSource, Run
+from jobs.models import Run
 from jobs.occupancy import Occupancy
 from jobs.queue import order_key
 from jobs.states import RunKind, RunState, Trigger
@@ -43,6 +45,15 @@ _COLUMNS: Final = (
     "ignore_windows",
     "ignore_dependencies",
 )
+# Looked up, not made: thousands of rows wait.
+_KINDS: Final = {str(kind): kind for kind in RunKind}
+_TRIGGERS: Final = {str(trigger): trigger for trigger in Trigger}
+# One array instead of thousands of parameters.
+_SOURCES: Final = """
+SELECT place.job_id, sources.id, sources.shown, sources.max_concurrent_runs
+FROM job_sources AS place JOIN sources ON sources.id = place.source_id
+WHERE place.job_id = ANY(%s::uuid[]) ORDER BY place.job_id, place.position
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +103,16 @@ class Candidate:
         """Return what is the case for it now."""
         repository_id = self.repository_id
         return Situation(
-            repository=Use(self.repository_name, occupancy.repositories[repository_id], self.repository_limit),
+            repository=Use(self.repository_name, occupancy.repositories.get(repository_id, 0), self.repository_limit),
             installation=occupancy.installation_use(),
             slots=occupancy.runner_slots(self.runner_id, self.group),
             sources=tuple(
-                Use(source.shown, occupancy.sources[source.id], source.limit, source.id in occupancy.reserved_sources)
+                Use(
+                    source.shown,
+                    occupancy.sources.get(source.id, 0),
+                    source.limit,
+                    source.id in occupancy.reserved_sources,
+                )
                 for source in self.sources
             ),
             job_paused=self.job_paused,
@@ -130,12 +146,11 @@ def waiting_candidates(now: dt.datetime) -> list[Candidate]:
 
 def source_limits(job_ids: set[uuid.UUID]) -> Mapping[uuid.UUID, Sequence[SourceLimit]]:
     """Return the sources of jobs with their limits, in each job's order."""
-    places = JobSource.objects.filter(job_id__in=job_ids).order_by("job_id", "position")
     found: dict[uuid.UUID, list[SourceLimit]] = defaultdict(list)
-    for job_id, source_id, shown, limit in places.values_list(
-        "job_id", "source_id", "source__shown", "source__max_concurrent_runs"
-    ):
-        found[job_id].append(SourceLimit(source_id, shown, limit))
+    with connection.cursor() as cursor:
+        cursor.execute(_SOURCES, [list(job_ids)])
+        for job_id, source_id, shown, limit in cursor.fetchall():
+            found[job_id].append(SourceLimit(source_id, shown, limit))
     return found
 
 
@@ -152,8 +167,8 @@ def _dependencies(rows: Sequence[Mapping[str, Any]], job_ids: set[uuid.UUID]) ->
 def _candidate(row: Mapping[str, Any], sources: Sequence[SourceLimit], dependency: Held | None) -> Candidate:
     return Candidate(
         run_id=row["id"],
-        kind=RunKind(row["kind"]),
-        trigger=Trigger(row["trigger"]),
+        kind=_KINDS[row["kind"]],
+        trigger=_TRIGGERS[row["trigger"]],
         priority=row["priority"],
         waiting_since=max(row["created_at"], row["not_before"]),
         job_id=row["job_id"],

@@ -54,7 +54,7 @@ def predecessors_of(job_ids: set[uuid.UUID]) -> Mapping[uuid.UUID, Sequence[Pred
     A claim moves a schedule and queues its run at once: whoever reads sees the instant due or the run active, so a
     run never slips past its predecessor's of the same night while another process is claiming that.
     """
-    if not job_ids:
+    if not job_ids or not JobDependency.objects.exists():
         return {}
     active = Run.objects.filter(job_id=OuterRef("predecessor_id"), state__in=ACTIVE_STATES).order_by("id")
     due = Schedule.objects.filter(

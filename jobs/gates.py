@@ -5,7 +5,7 @@ says what is the case, jobs.admission asks.
 """
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -152,28 +152,45 @@ def held_by(column: Column, now: Situation) -> Held | None:
 
 def _shut(column: Column, now: Situation) -> Held | None:
     """What no limit has a say in: the gravest first."""
-    repository = now.repository.subject
-    gates = (
-        (Gate.PAUSED, now.job_paused, Held(HeldCode.JOB_PAUSED)),
-        (Gate.FREEZE, now.frozen, Held(HeldCode.FROZEN, repository)),
-        (Gate.FREEZE, not now.repository_ready, Held(HeldCode.REPOSITORY_NOT_READY, repository)),
-        (Gate.WINDOW, bool(now.window_until), Held(HeldCode.WINDOW, now.window_until)),
-        (Gate.DEPENDENCY, now.dependency is not None, now.dependency),
-        (Gate.BREAKER, bool(now.breaker_until), Held(HeldCode.BREAKER, repository)),
-    )
-    for gate, is_shut, held in gates:
-        if is_shut and TABLE[gate][column] is not Rule.FREE:
+    for ask in _SHUT_BY[column]:
+        held = ask(now)
+        if held is not None:
             return held
     return None
 
 
 def _full(column: Column, now: Situation) -> Held | None:
-    gates = (
-        (Gate.REPOSITORY, _repository_full(now)),
-        (Gate.SOURCE, _source_full(now)),
-        (Gate.INSTALLATION, Held(HeldCode.GLOBAL_LIMIT) if now.installation.full else None),
-    )
-    return next((held for gate, held in gates if held and TABLE[gate][column] is Rule.COUNTS), None)
+    for ask in _FULL_BY[column]:
+        held = ask(now)
+        if held is not None:
+            return held
+    return None
+
+
+def _paused(now: Situation) -> Held | None:
+    return Held(HeldCode.JOB_PAUSED) if now.job_paused else None
+
+
+def _frozen(now: Situation) -> Held | None:
+    if now.frozen:
+        return Held(HeldCode.FROZEN, now.repository.subject)
+    return None if now.repository_ready else Held(HeldCode.REPOSITORY_NOT_READY, now.repository.subject)
+
+
+def _outside_windows(now: Situation) -> Held | None:
+    return Held(HeldCode.WINDOW, now.window_until) if now.window_until else None
+
+
+def _dependent(now: Situation) -> Held | None:
+    return now.dependency
+
+
+def _broken(now: Situation) -> Held | None:
+    return Held(HeldCode.BREAKER, now.repository.subject) if now.breaker_until else None
+
+
+def _installation_full(now: Situation) -> Held | None:
+    return Held(HeldCode.GLOBAL_LIMIT) if now.installation.full else None
 
 
 def _repository_full(now: Situation) -> Held | None:
@@ -200,3 +217,25 @@ def _without_slot(column: Column, slots: Slots) -> Held | None:
     if column is not Column.RESTORE and slots.total >= 2 and slots.taken_by_others >= slots.total - 1:
         return Held(HeldCode.RESTORE_SLOT, slots.group)
     return None
+
+
+_Ask = Callable[[Situation], Held | None]
+_SHUT: Final[Mapping[Gate, _Ask]] = {
+    Gate.PAUSED: _paused,
+    Gate.FREEZE: _frozen,
+    Gate.WINDOW: _outside_windows,
+    Gate.DEPENDENCY: _dependent,
+    Gate.BREAKER: _broken,
+}
+_FULL: Final[Mapping[Gate, _Ask]] = {
+    Gate.REPOSITORY: _repository_full,
+    Gate.SOURCE: _source_full,
+    Gate.INSTALLATION: _installation_full,
+}
+# By column, since thousands of waiting runs ask in each pass: only the gates that concern them, in their order.
+_SHUT_BY: Final = {
+    column: tuple(ask for gate, ask in _SHUT.items() if TABLE[gate][column] is not Rule.FREE) for column in Column
+}
+_FULL_BY: Final = {
+    column: tuple(ask for gate, ask in _FULL.items() if TABLE[gate][column] is Rule.COUNTS) for column in Column
+}

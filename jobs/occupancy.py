@@ -89,7 +89,7 @@ class Occupancy:
     def runner_slots(self, runner_id: uuid.UUID, group: str) -> Slots:
         """Return the slots of one runner."""
         total = self.slots.get(runner_id, 0)
-        return Slots(group, total, self.runners[runner_id], self.runners_by_others[runner_id])
+        return Slots(group, total, self.runners.get(runner_id, 0), self.runners_by_others.get(runner_id, 0))
 
     def window_until(self, kind: RunKind, repository_id: uuid.UUID, job_id: uuid.UUID | None) -> str:
         """Return what shuts a start of this kind now and until when, "" when no window does."""
@@ -117,7 +117,9 @@ def count_occupancy(*, now: dt.datetime) -> Occupancy:
     occupancy = Occupancy(slots=live_slots(now), frozen=frozen_repositories(), pending_chains=_pending_chains())
     occupancy.rules, occupancy.now = current_rules(), now
     active = Run.objects.filter(Q(state=RunState.RUNNING) | Q(state=RunState.QUEUED, admitted_at__isnull=False))
-    rows = list(active.values_list("id", "kind", "trigger", "repository_id", "runner_id", "worker", "admitted_at"))
+    rows = list(
+        active.order_by().values_list("id", "kind", "trigger", "repository_id", "runner_id", "worker", "admitted_at")
+    )
     # After the runs: one that ends in between is then seen with what its end says of the repository.
     occupancy.breakers = _open_breakers()
     hosts = _live_hosts(now)
@@ -170,7 +172,7 @@ def _started_chains() -> dict[uuid.UUID, set[uuid.UUID]]:
         trigger__in=(Trigger.RETRY, Trigger.REQUEUE),
         repository__serial_gate=True,
     )
-    for repository_id, root in waiting.values_list("repository_id", "root_run_id"):
+    for repository_id, root in waiting.order_by().values_list("repository_id", "root_run_id"):
         if root is not None:
             pending.setdefault(repository_id, set()).add(root)
     return pending

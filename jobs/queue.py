@@ -6,11 +6,12 @@ one that waits as long.
 
 import datetime as dt
 import uuid
+from collections.abc import Mapping
 from typing import Final
 
 from jobs.states import Priority
 
-BASE: Final = {Priority.LOW: 0, Priority.NORMAL: 100, Priority.HIGH: 200, Priority.CRITICAL: 300}
+BASE: Final[Mapping[str, int]] = {Priority.LOW: 0, Priority.NORMAL: 100, Priority.HIGH: 200, Priority.CRITICAL: 300}
 POINTS_AN_HOUR: Final = 50
 MOST_POINTS: Final = 100
 
@@ -19,7 +20,7 @@ OrderKey = tuple[float, int, dt.datetime, uuid.UUID]
 
 def base_priority(priority: str) -> int:
     """Return the points of a class; an unknown one is normal."""
-    return BASE.get(Priority(priority) if priority in Priority.values else Priority.NORMAL, BASE[Priority.NORMAL])
+    return BASE.get(priority, BASE[Priority.NORMAL])
 
 
 def effective_priority(priority: str, waiting_since: dt.datetime, now: dt.datetime) -> float:

@@ -103,6 +103,13 @@ class Run(models.Model):
             models.Index(name="runs_by_age", fields=["-created_at", "-id"]),
             models.Index(name="runs_by_job", fields=["job", "-created_at", "-id"]),
             models.Index(name="runs_by_repository", fields=["repository", "-created_at", "-id"]),
+            # Lists of what is rare among millions: a page of it must not walk through all that is not.
+            models.Index(
+                name="runs_by_state",
+                fields=["state", "-created_at", "-id"],
+                condition=~Q(state=RunState.SUCCEEDED),
+            ),
+            models.Index(name="runs_by_kind", fields=["kind", "-created_at", "-id"], condition=~Q(kind=RunKind.BACKUP)),
             models.Index(
                 name="runs_waiting",
                 fields=["not_before", "id"],
