@@ -43,14 +43,22 @@ class Exploration(Generic[M, P]):
         seen = set(pending)
         while pending:
             state = pending.pop()
-            for at, process in enumerate(state[1:], start=1):
-                for changed, moved in self._step(state[0], process):
+            for at in self.stepping(state):
+                for changed, moved in self._step(state[0], state[at]):
                     following = (changed, *state[1:at], moved, *state[at + 1 :])
                     if following not in seen:
                         seen.add(following)
                         pending.append(following)
         outcomes = {tuple(self._process_of[each].outcome for each in state[1:]) for state in seen}
         return len(seen), outcomes
+
+    def stepping(self, state: tuple[int, ...]) -> Iterable[int]:
+        """Return the places in a state of the processes that may take a step there: all, unless a subclass says else."""
+        return range(1, len(state))
+
+    def process(self, number: int) -> P:
+        """Return the process that stands as a number."""
+        return self._process_of[number]
 
     def _step(self, medium: int, process: int) -> list[tuple[int, int]]:
         """Return what a step leads to; what must hold of the two is proven on the way, once for each pair."""

@@ -6,11 +6,13 @@ must hold in every state: a manifest that counts has all its packs, and a segmen
 commit that was reported as done counts for ever.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import pytest
+
+from tests.engine.keychain.exploring import Exploration, Rules
 
 Packs: TypeAlias = frozenset[str]
 
@@ -78,7 +80,6 @@ class Prune:
 
 
 Process: TypeAlias = Writer | Prune
-State: TypeAlias = tuple[Medium, tuple[Process, ...]]
 
 
 def view(waiting: frozenset[tuple[int, Packs]], sweep: Sweep) -> tuple[int, Packs]:
@@ -210,54 +211,50 @@ def used_by(listed: frozenset[tuple[str, int, Packs]]) -> Packs:
     return frozenset(pack for _, _, packs in listed for pack in packs)
 
 
-def successors(state: State) -> Iterator[State]:
-    """Yield what one step of one process leads to, or the death of a prune, which lets the next one begin.
+def moves(medium: Medium, process: Process) -> Iterator[tuple[Medium, Process]]:
+    """Yield what one step of a process leads to, or the death of a prune, which lets the next one begin.
 
     The death of a writer needs no step: it is the same as never stepping again.
     """
-    medium, processes = state
-    pruning = next((each for each in processes if isinstance(each, Prune) and not each.outcome), None)
-    for at, process in enumerate(processes):
-        if process.outcome:
-            continue
-        if isinstance(process, Writer):
-            yield with_process(processes, at, *write(medium, process))
-        elif process is pruning:
-            yield with_process(processes, at, *prune(medium, process))
-            yield with_process(processes, at, medium, replace(process, outcome="dead"))
+    if isinstance(process, Writer):
+        yield write(medium, process)
+    else:
+        yield prune(medium, process)
+        yield medium, replace(process, outcome="dead")
 
 
-def with_process(processes: tuple[Process, ...], at: int, medium: Medium, changed: Process) -> State:
-    return medium, (*processes[:at], changed, *processes[at + 1 :])
-
-
-def require_sound(state: State) -> None:
-    medium, processes = state
+def require_sound(medium: Medium) -> None:
     listed = used_by(medium.counted_segments(medium.newest()))
-    counted = medium.counted_manifests()
-    for name, _, packs in counted:
-        assert packs <= medium.packs, f"{name} lost {packs - medium.packs}: {processes}"
-        assert packs <= listed, f"{name} cannot find {packs - listed}: {processes}"
-    for process in processes:
-        if process.outcome == "committed":
-            assert isinstance(process, Writer)
-            assert process.name in {each[0] for each in counted}, f"a done commit stopped counting: {processes}"
+    for name, _, packs in medium.counted_manifests():
+        assert packs <= medium.packs, f"{name} lost {packs - medium.packs}: {medium}"
+        assert packs <= listed, f"{name} cannot find {packs - listed}: {medium}"
+
+
+def require_kept(medium: Medium, process: Process) -> None:
+    if process.outcome == "committed":
+        assert isinstance(process, Writer)
+        counted = {each[0] for each in medium.counted_manifests()}
+        assert process.name in counted, f"a done commit stopped counting: {process}"
+
+
+class OnePruneAtATime(Exploration[Medium, Process]):
+    """A prune begins when the one before it has ended."""
+
+    def stepping(self, state: tuple[int, ...]) -> Iterable[int]:
+        prunes = False
+        for at, number in enumerate(state[1:], start=1):
+            process = self.process(number)
+            going = isinstance(process, Prune) and not process.outcome
+            if not (going and prunes):
+                yield at
+            prunes = prunes or going
 
 
 def explore(processes: tuple[Process, ...]) -> int:
     """Visit every reachable state; return how many there are."""
     packs = frozenset({"A", "D"})
     first = Medium(packs, frozenset({("old", 0, packs)}), frozenset({("kept", 0, frozenset({"A"}))}))
-    pending: list[State] = [(first, processes)]
-    seen = set(pending)
-    while pending:
-        state = pending.pop()
-        require_sound(state)
-        for following in successors(state):
-            if following not in seen:
-                seen.add(following)
-                pending.append(following)
-    return len(seen)
+    return OnePruneAtATime(Rules(moves, require_sound, require_kept), first, processes).run()[0]
 
 
 def test_one_writer_and_two_prunes() -> None:
