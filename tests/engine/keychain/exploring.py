@@ -53,7 +53,7 @@ class Exploration(Generic[M, P]):
         return len(seen), outcomes
 
     def stepping(self, state: tuple[int, ...]) -> Iterable[int]:
-        """Return the places in a state of the processes that may take a step there: all, unless a subclass says else."""
+        """Return the places in a state of the processes that may take a step there; a subclass may leave some out."""
         return range(1, len(state))
 
     def process(self, number: int) -> P:
