@@ -16,9 +16,17 @@ from django.db.models import Q
 
 from jobs import calendar, decisions, transitions
 from jobs.executors import Failure
-from jobs.models import Job, JobSource, Run, Schedule, TaskRun
+from jobs.models import Job, JobSource, Run, Schedule, Source, TaskRun
 from jobs.planning import following_of, planned
-from jobs.states import ACTIVE_STATES, FINISHED_STATES, DecisionOutcome, FailureClass, ScheduleState, Trigger
+from jobs.states import (
+    ACTIVE_STATES,
+    FINISHED_STATES,
+    DecisionOutcome,
+    FailureClass,
+    RunnerKind,
+    ScheduleState,
+    Trigger,
+)
 from jobs.window_rows import plan_by_windows
 from repositories.catalogue import ListedBackup
 from repositories.models import Backup
@@ -62,6 +70,12 @@ def reconcile(
     jobs = Job.objects.filter(repository_id=repository_id, deleted_at__isnull=True).order_by("id")
     moved = sum(_moved(job_id, listed, now) for job_id in jobs.values_list("id", flat=True))
     return Reconciled(ended, moved, _mark_late(repository_id))
+
+
+def sources_of_group(name: str) -> dict[tuple[str, bytes], uuid.UUID]:
+    """Return the sources of a worker group by type and exact path: a backup says what it read by these."""
+    rows = Source.objects.filter(runner__kind=RunnerKind.GROUP, runner__name__iexact=name)
+    return {(kind, bytes(path)): key for kind, path, key in rows.values_list("type", "normalised_id", "id")}
 
 
 def _link(repository_id: uuid.UUID) -> None:

@@ -22,7 +22,7 @@ _BATCH: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class ListedBackup:
-    """One backup as its repository lists it; `chain` names the source of a control plane's backup."""
+    """One backup as its repository lists it; `source_id` is the source that the database knows by what was read."""
 
     backup_id: str
     manifest_id: str
@@ -121,6 +121,8 @@ def _add(rows: Sequence[Backup]) -> list[str]:
 def _brought_up(row: Backup | None, listed: ListedBackup) -> bool:
     """Bring a row that is there up to what the repository says; False: no row can hold that."""
     values = _truth(listed)
+    if row is not None and row.source_id is None:
+        values["source_id"] = listed.source_id
     if row is None or all(getattr(row, name) == value for name, value in values.items()):
         return True
     return _saved(partial(Backup.objects.filter(pk=row.pk).update, **values))

@@ -4,6 +4,7 @@ Owns the order: look; take the repository over where the database knows less; li
 into line. It runs where the medium is reached, in the process that asks. What the repository says is foreign text.
 """
 
+import base64
 import contextlib
 import datetime as dt
 import uuid
@@ -14,7 +15,7 @@ from typing import Any, ClassVar, Final
 from django.db import transaction
 
 from jobs.database_time import database_now
-from jobs.reconciling import Reconciled, fences_above, reconcile
+from jobs.reconciling import Reconciled, fences_above, reconcile, sources_of_group
 from jobs.states import Trigger
 from repositories import control_plane
 from repositories.catalogue import ListedBackup, Rebuilt, catalogue_rebuild
@@ -122,7 +123,8 @@ def _listed(repository_id: uuid.UUID, fence: int | None = None) -> Listing:
     _require_same(access, opened)
     mark = stored_mark(opened.controllers, repository_id)
     _require_not_rolled_back(access, opened, mark, confirmed)
-    found = [listed_backup(each) for each in last.result["backups"]]
+    sources = sources_of_group(repository_get(repository_id).worker_group)
+    found = [listed_backup(each, sources) for each in last.result["backups"]]
     backups = tuple(each for each in found if each is not None)
     return Listing(mark, backups, len(found) - len(backups) + len(last.result["damaged_manifests"]))
 
@@ -160,20 +162,23 @@ def _require_not_rolled_back(access: RepositoryAccess, opened: Opened, mark: Sto
         )
 
 
-def listed_backup(told: Mapping[str, Any]) -> ListedBackup | None:
-    """Return one backup of the engine's list for the catalogue; None for one whose times or numbers make no sense."""
-    trigger, chain = clean(told["trigger"], 100), clean(told["chain"])
-    run_id = _uuid(told["run_id"])
+def listed_backup(told: Mapping[str, Any], sources: Mapping[tuple[str, bytes], uuid.UUID]) -> ListedBackup | None:
+    """Return one backup of the engine's list for the catalogue; None for one whose times or numbers make no sense.
+
+    `sources` are those that the database knows, by type and exact path.
+    """
+    trigger, run_id = clean(told["trigger"], 100), _uuid(told["run_id"])
     try:
+        path = base64.b64decode(told["path_base64"]) if "path_base64" in told else told["path"].encode()
         return ListedBackup(
             backup_id=told["id"],
             manifest_id=told["manifest_id"],
-            chain=chain,
+            chain=clean(told["chain"]),
             mode=told["mode"],
             parent=None if told["parent"] is None else clean(told["parent"], 100),
-            # Made by no control plane: its run is an id of its own, and its chain is no source of ours.
+            # Made by no control plane: its run is an id of its own, and what it read is no source of ours.
             run_id=None if trigger == Trigger.EXTERNAL else run_id,
-            source_id=None if trigger == Trigger.EXTERNAL else _uuid(chain),
+            source_id=None if trigger == Trigger.EXTERNAL else sources.get((told["source_type"], path)),
             source_name=clean(told["source"]),
             source_type=clean(told["source_type"], 100),
             host=clean(told["host"], 300),

@@ -22,6 +22,7 @@ from repositories.engine.repository import Repository as OpenRepository
 from repositories.engine.repository import open_repository
 from repositories.engine.storage.locations import open_storage
 from repositories.models import Backup, Repository, RepositoryFreeze, RepositoryMemory
+from tests.jobs.builders import make_runner, make_source
 from tests.repositories.builders import make_backup
 from tests.workers import scenario
 from tests.workers.scenario import Ground
@@ -132,6 +133,7 @@ def test_rows_are_rebuilt_as_they_were(place: Ground, tree: Path) -> None:
 def test_after_the_loss_of_the_database_the_repository_is_enough(place: Ground, tree: Path) -> None:
     """A9: registered anew, under another id; who made its backups is no matter, and nothing is frozen."""
     backed_up(place, tree, 7)
+    source = make_source(os.fsencode(tree), runner=make_runner("direct"))
     before = told_by(*Backup.objects.all())
     for model in (Backup, RepositoryMemory, Repository):
         model.objects.all().delete()
@@ -140,6 +142,7 @@ def test_after_the_loss_of_the_database_the_repository_is_enough(place: Ground, 
     call_command("reindex_repository", again.name, stdout=out)
     assert f"{again.name}: 1 backup added, 0 kept, 0 gone" in out.getvalue()
     assert told_by(*Backup.objects.all()) == before
+    assert Backup.objects.get().source_id == source.id
     assert not RepositoryFreeze.objects.exists()
 
 
