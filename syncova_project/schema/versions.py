@@ -52,6 +52,7 @@ STEPS: Final[tuple[str, ...]] = (
     "repositories.0030_control_plane",
     "jobs.0050_restored_database",
     "access.0030_right_to_restore_in_place",
+    "jobs.0039_lists_over_history",
 )
 
 
