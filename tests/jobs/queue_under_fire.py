@@ -95,7 +95,7 @@ def _run(
 
 def _waiting(chance: random.Random, **fields: Any) -> Run:
     since = NOW - dt.timedelta(minutes=chance.randint(0, 240))
-    moments = {"created_at": since, "scheduled_for": since, "not_before": since}
+    moments: dict[str, Any] = {"created_at": since, "scheduled_for": since, "not_before": since}
     if "job" not in fields and "runner" not in fields:
         fields["runner"] = make_runner("near")
     return make_run(priority=chance.choice(Priority.values), **moments, **fields)
