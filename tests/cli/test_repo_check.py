@@ -179,7 +179,9 @@ def test_an_older_copy_put_back_is_read_only_until_it_is_confirmed(
 
 
 def test_a_lost_inventory_is_damage_with_a_step_that_helps(programs: Programs, tree: Path) -> None:
-    """What the newest keys have sealed is checked all the same; all else is refused, and nothing says: run check."""
+    """What the newest keys have sealed is checked and looked at all the same; who changes something is refused, and
+    nothing says: run check.
+    """
     programs.back_up(tree)
     rotate(keychain(LocalStorage(str(programs.repository))), [PASSWORD])
     for place in (programs.repository, programs.repository / "copies"):
@@ -188,7 +190,8 @@ def test_a_lost_inventory_is_damage_with_a_step_that_helps(programs: Programs, t
     assert (ended.code, [each["kind"] for each in ended.json["problems"]]) == (exits.INTEGRITY, ["inventory"])
     assert ended.json["hint"].startswith("bring the inventory back from a copy")
     assert (ended.json["backups"], ended.json["disowned_objects"], ended.json["passed_by_objects"]) == (0, 0, 0)
-    for verb in ("repair", "stats"):
+    for verb in ("repair", "prune"):
         refused = programs.repo(verb, programs.repository, "--json")
         assert (refused.code, refused.json["error"]["code"]) == (exits.INTEGRITY, "INVENTORY_LOST")
         assert "from a copy" in refused.json["error"]["hint"]
+    assert programs.repo("stats", programs.repository, "--json").code == exits.INTEGRITY
