@@ -78,8 +78,8 @@ def _played(scene: Scene, faults: list[Fault]) -> list[str]:
     stuck = [f"run {run.id} is stuck: {run.kind} {run.state} {run.held_code}" for run in scene.settle()]
     asked(witness.look)
     wrong = [*stuck, *witness.changed(), *chaos_proof.instants(), *chaos_proof.limits(), *chaos_proof.rest()]
+    tell(f"{chaos_proof.figures()}; {len(wrong)} wrong by the rows; now all backups are restored")
     wrong += chaos_proof.backups(scene)
-    tell(chaos_proof.figures())
     return wrong
 
 
