@@ -194,7 +194,7 @@ def test_nothing_is_deleted_while_an_annotation_cannot_be_read() -> None:
     put_backup(repository, NOW - DAY)
     record = AnnotationRecord(AnnotationKind.HOLD, bytes.fromhex(old), NOW, "needed")
     name = f"annotations/{repository.store.put(ObjectKind.ANNOTATION, encode(record)).hex()}"
-    storage.objects[name] = storage.objects[name][:-1] + b"\0"
+    storage.objects[name] = storage.objects[name][:-1] + bytes([storage.objects[name][-1] ^ 1])
     with pytest.raises(IntegrityError, match="cannot be read"):
         plan(reopened(repository), named(repository, old))
 
