@@ -1,11 +1,14 @@
-"""`./syncova bench control`: the claim of due schedules at scale, beside django-celery-beat (5.11).
+"""`./syncova bench control`: claims and admissions at scale, beside django-celery-beat (5.11, 6.12).
 
     ./syncova bench control [--schedules 100000] [--due 10000] [--schedulers 4] [--beat PYTHON]
+                            [--waiting 5000] [--runs 1000000] [--stack MINUTES]
 
 A private PostgreSQL (and a private Valkey for the rival) in a directory of its own, removed at the end. Measured: a
-claim tick with none due, the claim of many due at one instant by several processes, and what an idle minute costs. That
-none is claimed twice and none is lost is checked; figures are printed and asserted nowhere. `--beat` names the
-interpreter of an environment that holds django-celery-beat, celery[redis] and psycopg; nothing of it is in Syncova's.
+claim tick with none due, the claim of many due at one instant by several processes, what an idle minute costs,
+admissions over many waiting runs, lists over a long history and, with --stack, the load of all processes and the time
+from due to started. That none is claimed twice and none is lost is checked; figures are printed and asserted nowhere.
+`--beat` names the interpreter of an environment that holds django-celery-beat, celery[redis] and psycopg; nothing of it
+is in Syncova's. A measurement of 0 rows is left out.
 """
 
 import argparse
@@ -46,6 +49,9 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--due", type=int, default=10_000)
     parser.add_argument("--schedulers", type=int, default=4)
     parser.add_argument("--beat", type=Path, metavar="PYTHON", help="interpreter with django-celery-beat")
+    parser.add_argument("--waiting", type=int, default=5000, help="runs that wait for admission")
+    parser.add_argument("--runs", type=int, default=1_000_000, help="finished runs in the lists")
+    parser.add_argument("--stack", type=int, default=0, metavar="MINUTES", help="measure all processes together")
     given = parser.parse_args(words)
     with private_servers.session_directory() as directory:
         layout, account = private_servers.layout_in(directory)
@@ -53,19 +59,25 @@ def main(words: Sequence[str]) -> int:
         try:
             machine = this_machine(directory)
             _say(f"{machine.processor}, {machine.cores} cores, load {machine.load:.1f}, {machine.kernel}")
-            _measure(directory, layout, database.test_url, given)
+            _set_up(directory, _new_database(layout, database.test_url, "syncova_bench"))
+            if given.due:
+                _measure(given)
+            if given.waiting:
+                _measure_queue(_new_database(layout, database.test_url, "queue_bench"), given)
             if given.beat is not None:
                 _measure_rival(layout, account, given)
         finally:
             postgres.stop(database.running.identity)
+    if given.stack:
+        from tests.benchmarks import control_stack
+
+        control_stack.tell(jobs=20, minutes=given.stack)
     return 0
 
 
-def _measure(directory: Path, layout: Any, url: str, given: argparse.Namespace) -> None:
-    _set_up(directory, _new_database(layout, url, "syncova_bench"))
+def _measure(given: argparse.Namespace) -> None:
     from tests.benchmarks import control_rows
 
-    # An installation's first pass adopts the zone rules: with nothing planned yet that is over at once.
     control_rows.idle_passes(1)
     rows = control_rows.fill(schedules=given.schedules, due=given.due)
     _say(f"{given.schedules} schedules of as many jobs, {given.due} of them due at one instant")
@@ -73,10 +85,37 @@ def _measure(directory: Path, layout: Any, url: str, given: argparse.Namespace) 
     p95 = ticks[int(len(ticks) * 0.95)]
     _say(f"claim tick, none due: median {_ms(statistics.median(ticks))}, p95 {_ms(p95)}, worst {_ms(ticks[-1])}")
     _tell_idle("Syncova", _idle_minute(lambda: control_rows.idle_passes(_PASSES_A_MINUTE)))
-    seconds, claimed, process = _claim_side_by_side(given.schedulers, rows.instant)
-    control_rows.refuse_losses(rows, claimed)
-    _say(f"{given.due} due, {given.schedulers} schedulers: all claimed {seconds:.2f} s after the instant ({claimed})")
-    _say(f"processor time of the schedulers together: {process:.2f} s, without the database's")
+    claims = _claim_side_by_side(given.schedulers, rows.instant)
+    control_rows.refuse_losses(rows, [one.claimed for one in claims])
+    begun = min(one.begun for one in claims)
+    first, last = min(one.first for one in claims) - begun, max(one.last for one in claims) - begun
+    shares = [one.claimed for one in claims]
+    _say(
+        f"{given.due} due, {given.schedulers} schedulers, from due to claimed, once a pass has begun (one every 10 s):"
+    )
+    _say(f"  the first {first:.2f} s, all {last:.2f} s after the instant ({shares})")
+    process, backend = sum(one.process for one in claims), sum(one.backend for one in claims)
+    _say(f"  processor time: {process:.2f} s of the schedulers together, {backend:.2f} s of their backends")
+
+
+def _measure_queue(url: str, given: argparse.Namespace) -> None:
+    _use(url)
+    from tests.benchmarks import control_queue, history_rows
+
+    jobs = history_rows.make_queue(repositories=50, waiting=given.waiting)
+    history_rows.make_history(jobs, runs=given.runs)
+    _say(f"{given.runs} finished runs, {given.waiting} that wait, 50 repositories")
+    for line in (*control_queue.lists(jobs), *control_queue.admissions()):
+        _say(line)
+
+
+def _use(url: str) -> None:
+    from django.core.management import call_command
+    from django.db import connections
+
+    connections["default"].close()
+    connections["default"].settings_dict.update(database_settings(url))
+    call_command("migrate", verbosity=0)
 
 
 def _set_up(directory: Path, url: str) -> None:
@@ -96,7 +135,7 @@ def _set_up(directory: Path, url: str) -> None:
     settings.SYNCOVA_SECRET_KEYS = [os.urandom(32)]
     settings.SYNCOVA_MIGRATION_DATABASE_URL = None
     settings.SYNCOVA_BROKER_URL = ""
-    settings.SYNCOVA_DOORBELL = settings.SYNCOVA_WAKE = "tests.jobs.bells.wake"
+    settings.SYNCOVA_DOORBELL, settings.SYNCOVA_WAKE = "tests.jobs.bells.ring", "tests.jobs.bells.wake"
     django.setup()
     call_command("migrate", verbosity=0)
 
@@ -109,8 +148,20 @@ def _new_database(layout: Any, url: str, name: str) -> str:
     return socket_database_url(user=role, password=passwords.owner, name=name, directory=layout.sockets)
 
 
-def _claim_side_by_side(schedulers: int, now: Any) -> tuple[float, list[int], float]:
-    """Return the seconds from one start to the last claim, what each process claimed, and their processor time."""
+@dataclass(frozen=True, slots=True)
+class _Claims:
+    """What one scheduler did: when it began, had its first batch and was through, and its processor time."""
+
+    begun: float
+    first: float
+    last: float
+    claimed: int
+    process: float
+    backend: float
+
+
+def _claim_side_by_side(schedulers: int, now: Any) -> list[_Claims]:
+    """Let schedulers claim from one start, and return what each did."""
     from django.db import connections
 
     connections.close_all()
@@ -121,8 +172,7 @@ def _claim_side_by_side(schedulers: int, now: Any) -> tuple[float, list[int], fl
     results = [told.get(timeout=600) for _ in processes]
     for process in processes:
         process.join()
-    begun = min(one[0] for one in results)
-    return max(one[1] for one in results) - begun, [one[2] for one in results], sum(one[3] for one in results)
+    return results
 
 
 def _claim(gate: Any, told: Any, now: Any) -> None:
@@ -130,22 +180,29 @@ def _claim(gate: Any, told: Any, now: Any) -> None:
 
     from jobs.claims import claim_due
 
-    connection.ensure_connection()
+    pid = _backend_of(connection)
     gate.wait()
-    begun, process = time.monotonic(), time.process_time()
-    claimed = claim_due(now=now).queued
-    told.put((begun, time.monotonic(), claimed, time.process_time() - process))
+    begun, process, backend = time.monotonic(), time.process_time(), _cpu_seconds(pid)
+    claimed = claim_due(now=now, most_batches=1).queued
+    first = time.monotonic()
+    claimed += claim_due(now=now).queued
+    spent = time.process_time() - process, _cpu_seconds(pid) - backend
+    told.put(_Claims(begun, first, time.monotonic(), claimed, *spent))
 
 
 def _idle_minute(work: Callable[[], None]) -> Idle:
     from django.db import connection
 
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_backend_pid()")
-        backend = cursor.fetchone()[0]
+    backend = _backend_of(connection)
     process, before = time.process_time(), _cpu_seconds(backend)
     work()
     return Idle(time.process_time() - process, _cpu_seconds(backend) - before)
+
+
+def _backend_of(connection: Any) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        return int(cursor.fetchone()[0])
 
 
 def _cpu_seconds(process_id: int) -> float:

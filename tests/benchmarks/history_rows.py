@@ -15,6 +15,8 @@ from jobs.revisions import write_revision
 from jobs.states import RunState, Trigger
 from repositories.identifiers import new_id
 from repositories.models import Repository
+from tests.jobs.builders import make_runner
+from tests.repositories.builders import make_repository
 
 NOW: Final = dt.datetime(2026, 11, 30, 2, tzinfo=dt.UTC)
 _DAY: Final = dt.timedelta(days=1)
@@ -52,7 +54,8 @@ _DIFFERENT: Final = {
 
 def make_queue(*, repositories: int, waiting: int) -> list[Job]:
     """Make jobs over repositories with a source each, and a run of each that waits; nobody has slots."""
-    runner = Runner.objects.get(name="default")
+    make_repository()
+    runner = make_runner()
     places = [_repository(number) for number in range(repositories)]
     sources = [_source(runner, number) for number in range(waiting)]
     Source.objects.bulk_create(sources)
