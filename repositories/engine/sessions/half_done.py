@@ -11,7 +11,14 @@ from typing import Final
 from repositories.engine.errors import IntegrityError, ObjectMissingError, UnsupportedFormatError
 from repositories.engine.format.collection import LeaseRecord, SessionPurpose, SweepRecord
 from repositories.engine.format.commits import ManifestRecord
-from repositories.engine.format.kinds import WRITTEN_TWICE, ObjectKind, generation_group, names_of, object_id_of
+from repositories.engine.format.kinds import (
+    WRITTEN_TWICE,
+    ObjectKind,
+    generation_group,
+    names_of,
+    object_id_of,
+    object_name,
+)
 from repositories.engine.format.records import decode
 from repositories.engine.index.segments import SegmentRecord
 from repositories.engine.objects.pairs import get_bounded
@@ -87,7 +94,10 @@ def _read(store: ObjectStore, kind: ObjectKind, name: str) -> _Record | None:
 
 
 def _is_void_segment(store: ObjectStore, name: str, record: _Record) -> bool:
-    """Tell whether this is a segment that means nothing: its writer slept between two puts while a prune passed by."""
+    """Tell whether this is a segment that means nothing: a prune passed by between its two puts.
+
+    Its writer slept meanwhile, or the medium.
+    """
     if not isinstance(record, SegmentRecord):
         return False
     try:
@@ -95,12 +105,27 @@ def _is_void_segment(store: ObjectStore, name: str, record: _Record) -> bool:
     except (IntegrityError, UnsupportedFormatError):
         return False
     segment_id = object_id_of(name) or b""
-    return not sweep.accepts_segment(segment_id, record.fence) or _is_replaced(store, segment_id)
+    if not sweep.accepts_segment(segment_id, record.fence) or _is_replaced(store, segment_id):
+        return True
+    return record.fence < sweep.number and _is_listed_anew(store, sweep.number, record)
 
 
 def _is_replaced(store: ObjectStore, segment_id: bytes) -> bool:
     others = store.read_whole(ObjectKind.INDEX, {}, lambda payload: decode(payload, SegmentRecord).replaces)
     return any(segment_id in replaces for replaces in others.found.values())
+
+
+def _is_listed_anew(store: ObjectStore, number: int, record: SegmentRecord) -> bool:
+    """Tell whether the prune of this number, or whoever came after it, has put other segments in place of this one.
+
+    They list each of its packs that is still there. A put that comes after such a prune brings back one copy alone.
+    """
+    others = store.read_whole(ObjectKind.INDEX, {}, lambda payload: decode(payload, SegmentRecord))
+    anew = {pack.pack_id for other in others.found.values() if other.fence >= number for pack in other.packs}
+    return bool(record.packs) and all(
+        pack.pack_id in anew or _size_of(store.storage, object_name(ObjectKind.PACK, pack.pack_id)) is None
+        for pack in record.packs
+    )
 
 
 def _whole_copies(storage: Storage, kind: ObjectKind, pair: Sequence[str]) -> list[str]:

@@ -11,6 +11,7 @@ from repositories.engine.check import CheckReport, CheckRequest, check
 from repositories.engine.format.collection import LeaseRecord
 from repositories.engine.format.kinds import COPIES, ObjectKind
 from repositories.engine.format.records import decode, encode
+from repositories.engine.index.segments import SegmentRecord
 from repositories.engine.manifest.backups import list_backups
 from repositories.engine.repository import open_repository
 from repositories.engine.storage.faults import CHANGES, Breakage, Fault, FaultyStorage, KilledError
@@ -88,3 +89,23 @@ def test_a_lost_copy_is_told_though_others_write(tmp_path: Path) -> None:
         report = checked(storage)
     assert [problem.object for problem in report.problems] == [name]
     assert report.half_done == 0
+
+
+def test_a_copy_that_comes_when_a_prune_has_listed_its_packs_anew_is_no_damage(tmp_path: Path) -> None:
+    """A medium may do at last what it did not answer (3.9). A copy that really is lost is told as before."""
+    storage = scene(tmp_path)
+    store = reopened(storage).store
+    segments = store.read_whole(ObjectKind.INDEX, {}, lambda payload: decode(payload, SegmentRecord)).found
+    names = [f"{COPIES}index/{each.hex()}" for each, record in segments.items() if record.packs]
+    earlier = {name: storage.objects[name] for name in names}
+    run(storage)
+    late = {name: data for name, data in earlier.items() if name not in storage.objects}
+    assert late
+    storage.objects.update(late)
+    report = checked(storage)
+    assert (report.problems, report.half_done) == ([], len(late))
+    run(storage)
+    assert not late.keys() & storage.objects.keys()
+    lost = next(name for name in storage.objects if name.startswith("index/"))
+    del storage.objects[lost]
+    assert [(each.kind, each.object) for each in checked(storage).problems] == [("copy", lost)]
