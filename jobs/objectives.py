@@ -25,13 +25,18 @@ def refuse_broken_rpo(job: Job, plans: Sequence[calendar.Plan], *, now: dt.datet
 
 
 def broken_by(rules: Sequence[windows.Rule], *, changed: windows.Rule, now: dt.datetime) -> list[str]:
-    """Return the names of the jobs whose objectives `rules` break, of those to which the changed window applies."""
+    """Return the names of the jobs whose objectives `rules` break and that would keep them without the changed window.
+
+    A job that cannot keep its own anyway is not the window's fault. `rules` without it: what its deletion breaks.
+    """
+    beside = [rule for rule in rules if rule.name != changed.name]
+    others = beside if len(beside) < len(rules) else [*beside, changed]
     broken = []
     for job in Job.objects.filter(deleted_at__isnull=True, rpo_seconds__isnull=False).order_by("name"):
         if not rules_of(job, [changed]):
             continue
-        gap = windows.widest_gap(plans_of(job), rules_of(job, rules), now)
-        if gap is None or gap.total_seconds() > (job.rpo_seconds or 0):
+        plans = plans_of(job)
+        if not _keeps(job, plans, rules, now) and _keeps(job, plans, others, now):
             broken.append(job.name)
     return broken
 
@@ -39,6 +44,11 @@ def broken_by(rules: Sequence[windows.Rule], *, changed: windows.Rule, now: dt.d
 def rules_of(job: Job, rules: Sequence[windows.Rule]) -> Sequence[windows.Rule]:
     """Return the windows that hold a job's backups."""
     return windows.applicable(rules, RunKind.BACKUP, repository=str(job.repository_id), job=str(job.id))
+
+
+def _keeps(job: Job, plans: Sequence[calendar.Plan], rules: Sequence[windows.Rule], now: dt.datetime) -> bool:
+    gap = windows.widest_gap(plans, rules_of(job, rules), now)
+    return gap is not None and gap.total_seconds() <= (job.rpo_seconds or 0)
 
 
 def plans_of(job: Job) -> list[calendar.Plan]:

@@ -8,8 +8,8 @@ from jobs.calendar.errors import ScheduleInvalidError
 from jobs.calendar.fingerprints import NO_ZONE, fingerprint, is_stale, zone_rules, zone_rules_of
 from jobs.calendar.plans import Note, Occurrence, Plan
 from jobs.calendar.preview import preview
-from jobs.calendar.registry import KINDS, parse
-from jobs.calendar.rpo import RPO_DAYS, refuse_broken_rpo, widest_gap
+from jobs.calendar.registry import KINDS, parse, parse_new
+from jobs.calendar.rpo import horizon, refuse_broken_rpo, widest_gap
 from jobs.calendar.spans import Span, span
 from jobs.calendar.timetables import wall_occurrence
 from jobs.calendar.widest import NEVER, widest_between
@@ -19,7 +19,6 @@ __all__ = [
     "KINDS",
     "NEVER",
     "NO_ZONE",
-    "RPO_DAYS",
     "TZDATA_VERSION",
     "Note",
     "Occurrence",
@@ -27,8 +26,10 @@ __all__ = [
     "ScheduleInvalidError",
     "Span",
     "fingerprint",
+    "horizon",
     "is_stale",
     "parse",
+    "parse_new",
     "preview",
     "refuse_broken_rpo",
     "span",

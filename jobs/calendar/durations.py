@@ -10,14 +10,24 @@ _MINUTE: Final = 60
 
 
 def words(seconds: int) -> str:
-    """Return "4 hours" or "1 day": the largest unit that divides it."""
-    if seconds % _DAY == 0 and seconds:
-        return ngettext("%(n)d day", "%(n)d days", seconds // _DAY) % {"n": seconds // _DAY}
-    if seconds % _HOUR == 0 and seconds:
-        return ngettext("%(n)d hour", "%(n)d hours", seconds // _HOUR) % {"n": seconds // _HOUR}
-    if seconds % _MINUTE == 0 and seconds:
-        return ngettext("%(n)d minute", "%(n)d minutes", seconds // _MINUTE) % {"n": seconds // _MINUTE}
-    return ngettext("%(n)d second", "%(n)d seconds", seconds) % {"n": seconds}
+    """Return "4 hours", "1 day" or "61 days 1 hour": exact, from the largest unit down, so that two can be compared."""
+    told, rest = [], seconds
+    for unit in (_DAY, _HOUR, _MINUTE, 1):
+        count, rest = divmod(rest, unit)
+        if count:
+            told.append(_of_one_unit(count, unit))
+    return " ".join(told) or _of_one_unit(0, 1)
+
+
+def _of_one_unit(count: int, unit: int) -> str:
+    told = {"n": count}
+    if unit == _DAY:
+        return ngettext("%(n)d day", "%(n)d days", count) % told
+    if unit == _HOUR:
+        return ngettext("%(n)d hour", "%(n)d hours", count) % told
+    if unit == _MINUTE:
+        return ngettext("%(n)d minute", "%(n)d minutes", count) % told
+    return ngettext("%(n)d second", "%(n)d seconds", count) % told
 
 
 def every(seconds: int) -> str:
@@ -29,4 +39,5 @@ def every(seconds: int) -> str:
         return gettext("every hour")
     if seconds == _MINUTE:
         return gettext("every minute")
-    return gettext("every %(duration)s") % {"duration": words(seconds)}
+    unit = next(each for each in (_HOUR, _MINUTE, 1) if seconds % each == 0)
+    return gettext("every %(duration)s") % {"duration": _of_one_unit(seconds // unit, unit)}

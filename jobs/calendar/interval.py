@@ -9,11 +9,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from jobs.calendar.durations import every
+from jobs.calendar.errors import ScheduleInvalidError
 from jobs.calendar.fields import Fields
 from jobs.calendar.plans import Occurrence, Start
 
 SHORTEST_SECONDS: Final = 60
 LONGEST_SECONDS: Final = 366 * 24 * 3600
+# How many years ahead a grid may begin: further on, an anchor is a slip of the pen that would plan nothing for a life.
+FARTHEST_YEARS: Final = 10
 _LAST_YEAR: Final = 9990
 _YEAR: Final = dt.timedelta(days=365)
 
@@ -81,8 +84,19 @@ class IntervalPlan:
         return self.anchor + dt.timedelta(seconds=seconds)
 
 
+def refuse_far_anchor(plan: IntervalPlan, now: dt.datetime) -> None:
+    """Raise ScheduleInvalidError where the grid would begin more than ten years after `now`."""
+    if plan.anchor > now + FARTHEST_YEARS * _YEAR:
+        raise ScheduleInvalidError(
+            "anchor",
+            f"must be within the next {FARTHEST_YEARS} years: nothing is planned before {plan.anchor:%Y-%m-%d}.",
+        )
+
+
 def parse_interval(fields: Fields, anchor: dt.datetime) -> IntervalPlan:
     """`{"type": "interval", "every_seconds": 21600, "anchor": …}`; without an anchor the grid begins at `anchor`."""
     seconds = fields.integer("every_seconds", least=SHORTEST_SECONDS, most=LONGEST_SECONDS)
     given = fields.instant("anchor")
+    if given is not None and given.year > _LAST_YEAR:
+        raise ScheduleInvalidError("anchor", f"must not be later than the year {_LAST_YEAR}: it would never come.")
     return IntervalPlan(seconds, given or anchor.astimezone(dt.UTC).replace(microsecond=0), named=given is not None)

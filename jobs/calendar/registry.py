@@ -9,7 +9,7 @@ from jobs.calendar.daily import parse_daily
 from jobs.calendar.errors import ScheduleInvalidError
 from jobs.calendar.fields import Fields
 from jobs.calendar.hourly import parse_hourly
-from jobs.calendar.interval import parse_interval
+from jobs.calendar.interval import IntervalPlan, parse_interval, refuse_far_anchor
 from jobs.calendar.manual import parse_manual
 from jobs.calendar.monthly import parse_monthly
 from jobs.calendar.plans import Plan
@@ -39,4 +39,15 @@ def parse(definition: object, *, anchor: dt.datetime) -> Plan:
         raise ScheduleInvalidError("type", f"must be one of {', '.join(sorted(KINDS))}.")
     plan = KINDS[kind](fields, anchor)
     fields.finish()
+    return plan
+
+
+def parse_new(definition: object, *, now: dt.datetime) -> Plan:
+    """Return the plan of a schedule that is being made; a grid without an anchor begins `now`.
+
+    Raises ScheduleInvalidError as `parse` does, and for an anchor so far ahead that nothing is planned for years.
+    """
+    plan = parse(definition, anchor=now)
+    if isinstance(plan, IntervalPlan):
+        refuse_far_anchor(plan, now)
     return plan

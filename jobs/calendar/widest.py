@@ -70,14 +70,20 @@ class _Day:
 
 
 def widest_between(
-    plans: Sequence[Plan], start: dt.datetime, end: dt.datetime, shut: Iterable[Shut] = ()
+    plans: Sequence[Plan],
+    start: dt.datetime,
+    end: dt.datetime,
+    shut: Iterable[Shut] = (),
+    *,
+    since: dt.datetime | None = None,
 ) -> dt.timedelta | None:
-    """Return the widest gap between starts in (start, end] of all plans together, None when there is at most one.
+    """Return the widest gap between starts in (start, end] of all plans together, None when there is none.
 
     `shut` are stretches in order that do not touch each other. By wall clock between two starts of one zone, but never
-    more than real time. NEVER: somewhere a start finds no free instant.
+    more than real time. NEVER: somewhere a start finds no free instant. Where nothing has started by `since`, the time
+    from then to the first start is a gap as well.
     """
-    walk = _Walk(plans, shut)
+    walk = _Walk(plans, shut, since)
     midnight = dt.datetime.combine(start.astimezone(dt.UTC).date(), dt.time(), dt.UTC)
     while midnight <= end and not walk.is_over:
         patterns = tuple(plan.pattern(midnight) for plan in plans)
@@ -93,8 +99,9 @@ def widest_between(
 class _Walk:
     """Takes starts in order and remembers the last one and the widest gap so far."""
 
-    def __init__(self, plans: Sequence[Plan], shut: Iterable[Shut]) -> None:
+    def __init__(self, plans: Sequence[Plan], shut: Iterable[Shut], since: dt.datetime | None) -> None:
         self._plans = plans
+        self._since = since
         self._shut = iter(shut)
         self._next = next(self._shut, None)
         self._held: tuple[_Start, _Start] | None = None
@@ -171,7 +178,10 @@ class _Walk:
         self._before = last
 
     def _place(self, start: _Start) -> None:
-        self._widen(None if self._before is None else _distance(self._before, start))
+        if self._before is not None:
+            self._widen(_distance(self._before, start))
+        elif self._since is not None and start.instant > self._since:
+            self._widen(start.instant - self._since)
         self._before = start
 
     def _widen(self, gap: dt.timedelta | None) -> None:

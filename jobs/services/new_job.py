@@ -141,7 +141,7 @@ def parsed_schedules(schedules: Sequence[Mapping[str, Any]], *, now: dt.datetime
 
 def _parsed_schedule(definition: Mapping[str, Any], now: dt.datetime) -> NewSchedule:
     rest = {name: value for name, value in definition.items() if name not in ("missed", "missed_within_seconds")}
-    plan = calendar.parse(rest, anchor=now)
+    plan = calendar.parse_new(rest, now=now)
     missed, within = definition.get("missed", MissedPolicy.ONCE.value), definition.get("missed_within_seconds")
     if missed not in MissedPolicy.values:
         raise calendar.ScheduleInvalidError("missed", f"must be one of {', '.join(MissedPolicy.values)}.")

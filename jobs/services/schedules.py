@@ -103,11 +103,11 @@ def _change_policy(schedule: Schedule, one: NewSchedule, actor: str, now: dt.dat
 
 
 def _due_span(schedule: Schedule, first: dt.datetime, now: dt.datetime) -> calendar.Span:
-    """Return what was due; of a plan that nobody can read any more, its stored instant and perhaps others."""
+    """Return what was due; of a plan that nobody can read any more, its stored instant and perhaps others until now."""
     try:
         return calendar.span(calendar.parse(schedule.definition, anchor=schedule.anchor), first, now)
     except POISON:
-        return calendar.Span(first, first, 1, count_is_minimum=True)
+        return calendar.Span(first, max(first, now), 1, count_is_minimum=True)
 
 
 def tell_schedules(job: Job, code: str, actor: str, now: dt.datetime) -> None:

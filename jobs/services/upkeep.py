@@ -99,7 +99,7 @@ def _refuse(kind: RunKind, repository: Repository, parameters: Mapping[str, Any]
 
 def _parsed(definition: Mapping[str, Any], now: dt.datetime) -> calendar.Plan:
     try:
-        schedule = calendar.parse(definition, anchor=now)
+        schedule = calendar.parse_new(definition, now=now)
     except calendar.ScheduleInvalidError as error:
         sentence = str(error.details.get(error.field, error.message))
         raise ValidationFailedError(sentence, details={f"schedule.{error.field}": [sentence]}) from error

@@ -14,14 +14,17 @@ from jobs.windows.stretches import shut_stretches
 
 # What a gap is when windows leave nothing free within their reach.
 NEVER: Final = calendar.NEVER
+_MOMENT: Final = dt.timedelta(microseconds=1)
 
 
 def widest_gap(plans: Sequence[calendar.Plan], rules: Sequence[Rule], start: dt.datetime) -> dt.timedelta | None:
-    """Return the widest gap between starts over the next 400 days, None when nothing is planned.
+    """Return the widest gap between starts, the one that is going on at `start` too; None when nothing is planned.
 
-    `rules` are those that apply to the job's backups. NEVER: they leave no free instant somewhere.
+    `rules` are those that apply to the job's backups. NEVER: they leave no free instant somewhere. Where no start is
+    free before `start`, the time from then to the first free one is a gap.
     """
     if not rules:
         return calendar.widest_gap(plans, start)
-    end = start + dt.timedelta(days=calendar.RPO_DAYS)
-    return calendar.widest_between(plans, start, end, shut_stretches(rules, start, end))
+    looked = calendar.horizon(plans, start)
+    shut = shut_stretches(rules, looked.start, looked.end + _MOMENT)
+    return calendar.widest_between(plans, looked.start, looked.end, shut, since=start)

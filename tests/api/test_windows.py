@@ -163,6 +163,21 @@ def test_a_bad_policy_of_missed_runs_is_refused(fields: dict[str, Any], field: s
     assert list(error["details"]) == [field]
 
 
+@pytest.mark.parametrize(
+    ("within", "sentence"),
+    [
+        (None, "is missing: once_within needs it."),
+        (10**20, "must be a whole number from 1 to 2147483647."),
+        (2**31, "must be a whole number from 1 to 2147483647."),
+    ],
+)
+def test_how_late_a_run_may_be_is_asked_for_and_bounded_in_words(within: int | None, sentence: str) -> None:
+    body = job_body(make_repository())
+    body["schedule"] = body["schedule"] | {"missed": "once_within", "missed_within_seconds": within}
+    error = ApiClient().post("jobs", body).refused(400, "VALIDATION_FAILED")
+    assert error["details"] == {"schedules.0.missed_within_seconds": [sentence]}
+
+
 def test_a_policy_of_missed_runs_is_kept_and_shown() -> None:
     """A13."""
     body = job_body(make_repository())
@@ -181,16 +196,47 @@ def test_a_preview_of_windows_tells_openings_moves_and_broken_objectives() -> No
     (moved,) = told["moved"]
     assert (moved["job"]["id"], moved["planned"] < moved["starts_at"]) == (str(job.id), True)
     assert moved["starts_at"] in [one["starts_at"] for one in told["openings"]]
+    never = client.post("windows/preview", ALWAYS | {"name": "x"}).json
+    assert (len(never["moved"]), never["moved"][0]["starts_at"], len(never["warnings"])) == (2, None, 1)
     assert not Window.objects.exists()
     saved = client.post("windows", NIGHT | {"job_id": str(job.id)}).json
     assert client.post("windows/preview", body | {"replaces": saved["id"]}).json == told
     # Beside itself it moves nothing more.
     assert client.post("windows/preview", body).json["moved"] == []
-    never = client.post("windows/preview", ALWAYS | {"name": "x"}).json
-    assert (len(never["moved"]), never["moved"][0]["starts_at"], len(never["warnings"])) == (2, None, 1)
+    # What the saved one breaks is no other's fault.
+    assert client.post("windows/preview", ALWAYS | {"name": "x"}).json["warnings"] == []
     assert client.post("windows/preview", ONCE | {"ends_at": "2026-01-02T00:00:00Z"}).json["openings"] == []
     error = client.post("windows/preview", NIGHT | {"start": "25:00"}).refused(400, "VALIDATION_FAILED")
     assert list(error["details"]) == ["start"]
+
+
+def test_an_objective_counts_the_gap_that_is_going_on() -> None:
+    """B10: a window that holds already breaks it as one to come does, for the warning, the preview and a change."""
+    client, now = ApiClient(), database_now()
+    daily = {"type": "daily", "time": "02:30"}
+    job = client.post("jobs", job_body(make_repository()) | {"schedule": daily, "rpo_seconds": 90000}).json
+    window = {"name": "move", "type": "blackout", "starts_at": (now - dt.timedelta(minutes=1)).isoformat()}
+    window |= {"ends_at": (now + 20 * DAY).isoformat()}
+    told = client.post("windows/preview", window).json["warnings"]
+    assert len(told) == 1
+    assert client.post("windows", window).json["warnings"] == told
+    changed = client.request("PATCH", f"jobs/{job['id']}", {"rpo_seconds": 86400}, **{"If-Match": '"1"'})
+    error = changed.refused(400, "VALIDATION_FAILED")
+    assert "objective of 1 day." in error["details"]["rpo_seconds"][0]
+
+
+def test_what_a_schedule_breaks_by_itself_is_no_windows_fault() -> None:
+    """B10: a grid that begins out of reach keeps no objective, with the window or without."""
+    job = make_job(rpo_seconds=90000)
+    far = {"type": "interval", "every_seconds": 3600, "anchor": "9000-01-01T00:00:00Z"}
+    Schedule.objects.filter(job=job).update(kind="interval", definition=far)
+    client = ApiClient()
+    assert client.post("windows/preview", ONCE | {"ends_at": "2026-01-02T00:00:00Z"}).json["warnings"] == []
+    body = job_body(make_repository()) | {"schedule": far}
+    for refused in (client.post("jobs", body), client.post("jobs/preview", {"schedule": far})):
+        assert list(refused.refused(400, "VALIDATION_FAILED")["details"]) == ["schedules.0.anchor"]
+    Schedule.objects.update(definition=far | {"anchor": "2020-01-01T00:00:00Z"})
+    assert len(client.post("windows/preview", ONCE).json["warnings"]) == 1
 
 
 def test_a_preview_of_schedules_marks_the_windows_that_hold() -> None:

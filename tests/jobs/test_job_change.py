@@ -205,6 +205,8 @@ def test_a_flagged_schedule_is_mended_by_saying_it_again() -> None:
     schedule, decision = Schedule.objects.get(), ScheduleDecision.objects.get()
     assert (schedule.state, schedule.state_code, schedule.next_at) == ("active", "", NOW + 2 * DAY)
     assert (decision.first_at, decision.reason_code, decision.count_is_minimum) == (NOW, "unplannable", True)
+    # Which instants it had is not to be known: the range covers all of the time.
+    assert decision.last_at == NOW + DAY + HOUR
     assert decision_sentence(decision) == "at least 1 planned run not run: the schedule could not be planned."
 
 

@@ -38,7 +38,7 @@ class Command(BaseCommand):
             start = _instant(options["start"])
             count = _count(options["count"])
             rules = _rules(options["windows"])
-            plan = calendar.parse(_json("schedule", options["schedule"]), anchor=start)
+            plan = calendar.parse_new(_json("schedule", options["schedule"]), now=start)
             found = calendar.preview(plan, start, count)
         except (calendar.ScheduleInvalidError, windows.WindowInvalidError) as error:
             if options["json"]:

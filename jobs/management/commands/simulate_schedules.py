@@ -80,7 +80,7 @@ def _added(text: str, now: dt.datetime) -> SimulatedJob:
     return SimulatedJob(
         id=uuid.uuid4(),
         name=str(given["name"]),
-        plans=[calendar.parse(given["schedule"], anchor=now)],
+        plans=[calendar.parse_new(given["schedule"], now=now)],
         duration=dt.timedelta(seconds=seconds),
         priority=Priority.NORMAL,
         repository_id=repository.id,

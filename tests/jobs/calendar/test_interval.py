@@ -77,3 +77,17 @@ def test_count_agrees_with_stepping(every: int, first: int, length: int) -> None
 def test_the_sentence(seconds: int, sentence: str) -> None:
     """B6."""
     assert interval(seconds).describe() == sentence
+
+
+def test_an_anchor_that_plans_nothing_for_years_is_refused() -> None:
+    """Schedules that never fire are refused when they are made; what is kept already stays readable."""
+    definition = {"type": "interval", "every_seconds": 3600}
+    for anchor in ("9000-01-01T00:00:00Z", (ANCHOR + dt.timedelta(days=3651)).isoformat()):
+        with pytest.raises(calendar.ScheduleInvalidError, match="within the next 10 years") as caught:
+            calendar.parse_new(definition | {"anchor": anchor}, now=ANCHOR)
+        assert caught.value.field == "anchor"
+        assert interval(3600, anchor=anchor).next_after(ANCHOR) is not None
+    with pytest.raises(calendar.ScheduleInvalidError, match="would never come"):
+        interval(3600, anchor="9999-12-31T23:59:59Z")
+    for anchor in ((ANCHOR + dt.timedelta(days=3650)).isoformat(), "1970-01-01T00:00:00Z"):
+        assert calendar.parse_new(definition | {"anchor": anchor}, now=ANCHOR).next_after(ANCHOR) is not None

@@ -5,6 +5,7 @@ import datetime as dt
 import pytest
 
 from jobs import calendar
+from jobs.calendar import durations
 from syncova_project.errors import ValidationFailedError
 
 ANCHOR = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
@@ -85,3 +86,40 @@ def test_what_can_be_kept_is_accepted() -> None:
     calendar.refuse_broken_rpo([plan(**DAILY)], 24 * 3600, ANCHOR)
     calendar.refuse_broken_rpo([plan(**DAILY), plan(type="interval", every_seconds=3600)], 3600, ANCHOR)
     calendar.refuse_broken_rpo([plan(**DAILY), plan(**(DAILY | {"time": "14:30"}))], 12 * 3600, ANCHOR)
+
+
+LEAP_DAY = {"type": "cron", "expression": "0 0 29 2 *"}
+
+
+@pytest.mark.parametrize("now", ["2026-11-30T12:00", "2027-12-01T00:00", "2028-03-01T00:00"])
+def test_a_leap_day_keeps_four_years(now: str) -> None:
+    """B10: schedules that rarely come are looked at as far as they need."""
+    assert calendar.widest_gap([plan(**LEAP_DAY)], utc(now)) == dt.timedelta(days=1461)
+    calendar.refuse_broken_rpo([plan(**LEAP_DAY)], 3660 * 86400, utc(now))
+    with pytest.raises(ValidationFailedError, match=r"up to 1461 days between two runs.* objective of 1460 days\."):
+        calendar.refuse_broken_rpo([plan(**LEAP_DAY)], 1460 * 86400, utc(now))
+
+
+def test_a_grid_that_begins_later_leaves_the_time_until_then() -> None:
+    """B10, alone and beside others."""
+    later = plan(type="interval", every_seconds=3600, anchor="2028-01-01T00:00:00Z")
+    assert calendar.widest_gap([later], ANCHOR) == utc("2028-01-01T00:00") - ANCHOR
+    assert calendar.widest_gap([later, plan(type="manual")], ANCHOR) == utc("2028-01-01T00:00") - ANCHOR
+    assert calendar.widest_gap([later], utc("2028-02-01T00:30")) == dt.timedelta(hours=1)
+    with pytest.raises(ValidationFailedError, match=r"730 days between now and its first run.* objective of 2 hours"):
+        calendar.refuse_broken_rpo([later], 7200, ANCHOR)
+
+
+def test_what_was_kept_with_an_anchor_out_of_reach_keeps_no_objective() -> None:
+    """B10: never told as "no schedule"."""
+    never = plan(type="interval", every_seconds=3600, anchor="9000-01-01T00:00:00Z")
+    assert calendar.widest_gap([never], ANCHOR) is None
+    assert calendar.widest_gap([never, plan(type="manual")], ANCHOR) is None
+    with pytest.raises(ValidationFailedError, match="plans no run within 10 years"):
+        calendar.refuse_broken_rpo([never], 7200, ANCHOR)
+
+
+def test_figures_are_exact_and_in_the_same_units() -> None:
+    cases = {0: "0 seconds", 86399: "23 hours 59 minutes 59 seconds", 1465 * 3600: "61 days 1 hour"}
+    cases |= {86400: "1 day", 30 * 86400: "30 days", 959 * 60: "15 hours 59 minutes", 86401: "1 day 1 second"}
+    assert {seconds: durations.words(seconds) for seconds in cases} == cases

@@ -137,3 +137,30 @@ def test_stretches_are_what_single_questions_say() -> None:
         instant = start + dt.timedelta(minutes=minutes)
         covered = any(one.start <= instant and (one.end is None or instant < one.end) for one in stretches)
         assert covered == (windows.block_at(rules, instant) is not None)
+
+
+NOON = dt.datetime(2026, 6, 1, 12, tzinfo=dt.UTC)
+
+
+def gap_with_blackout(first: dt.timedelta, last: dt.timedelta, *schedules: dict[str, Any]) -> dt.timedelta | None:
+    """Return the gap at noon with a blackout from `first` to `last`, both counted from then."""
+    told = {"starts_at": (NOON + first).isoformat(), "ends_at": (NOON + last).isoformat()}
+    plans = [calendar.parse(one, anchor=ANCHOR) for one in schedules or (DAILY | {"time_zone": "UTC"},)]
+    return windows.widest_gap(plans, [windows.parse({"type": "blackout"} | told)], NOON)
+
+
+@pytest.mark.parametrize("begins", [dt.timedelta(minutes=-1), 24 * HOUR])
+def test_a_window_that_holds_already_counts_as_one_to_come(begins: dt.timedelta) -> None:
+    """B10: the gap that is going on counts from the last start before it."""
+    last = begins + 20 * 24 * HOUR
+    before = dt.timedelta(hours=9.5) if begins < 0 * HOUR else -14.5 * HOUR
+    assert gap_with_blackout(begins, last) == last + before
+
+
+def test_where_nothing_was_free_before_it_counts_from_now() -> None:
+    """What the window held starts at its end, and before the first start of all there is none to count from."""
+    assert gap_with_blackout(-48 * HOUR, 48 * HOUR) == 48 * HOUR
+    assert gap_with_blackout(-12 * HOUR, HOUR) == 24 * HOUR
+    later = HOURLY | {"anchor": (NOON + 100 * HOUR).isoformat()}
+    assert gap_with_blackout(-HOUR, 130 * HOUR, later) == 130 * HOUR
+    assert gap_with_blackout(-HOUR, HOUR, later) == 100 * HOUR
