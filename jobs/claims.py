@@ -13,14 +13,14 @@ from typing import Any, Final
 from django.db import connection, transaction
 from django.db.models import QuerySet
 
-from jobs import calendar, decisions, transitions
+from jobs import calendar, decisions, missed, transitions
 from jobs.coalescing import coalesced
 from jobs.due import Judge, Step
 from jobs.flags import flag_schedule, flag_stuck
 from jobs.models import Schedule, ScheduleDecision
 from jobs.planning import planned
 from jobs.poison import POISON
-from jobs.states import DecisionOutcome, HeldCode, RunKind, ScheduleState, Trigger
+from jobs.states import DecisionOutcome, HeldCode, MissedPolicy, RunKind, ScheduleState, Trigger
 from jobs.successors import NewRun
 from jobs.window_rows import current_rules, plan_by_windows
 from repositories.models import Repository
@@ -196,17 +196,26 @@ def _planned_run(step: Step, starts_at: dt.datetime) -> NewRun:
 
 
 def _ran(step: Step, run_id: uuid.UUID, now: dt.datetime) -> list[ScheduleDecision]:
-    """Say which instants before the newest were skipped in its favour (A13), and until when a window postpones it."""
+    """Say why instants before the newest are no runs (A13), and until when a window postpones it."""
     decided = []
     earlier = decisions.without_newest(step.span, step.plan)
     if earlier is not None:
-        skipped = DecisionOutcome.SKIPPED
-        decided.append(decisions.range_row(step.schedule, earlier, skipped, "missed", now=now, run_id=run_id))
+        decided.append(_passed_over(step.schedule, earlier, run_id, now))
     if step.held:
         newest, told = decisions.newest_of(step.span), {"held": step.held}
         outcome = DecisionOutcome.POSTPONED
         decided.append(decisions.range_row(step.schedule, newest, outcome, "window", now=now, run_id=run_id, **told))
     return decided
+
+
+def _passed_over(schedule: Schedule, span: calendar.Span, run_id: uuid.UUID, now: dt.datetime) -> ScheduleDecision:
+    """Say what kept the instants of `span` from running: the policy by itself, or the newer one that runs."""
+    policy, within = MissedPolicy(schedule.missed), schedule.missed_within_seconds
+    refusal = missed.refusal(policy, within, now - span.newest)
+    if refusal is None:
+        return decisions.range_row(schedule, span, DecisionOutcome.SKIPPED, "missed", now=now, run_id=run_id)
+    told: dict[str, Any] = {"within_seconds": within} if within else {}
+    return decisions.range_row(schedule, span, *refusal, now=now, **told)
 
 
 def _refused(step: Step, now: dt.datetime) -> list[ScheduleDecision]:

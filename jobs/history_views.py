@@ -1,6 +1,6 @@
 """The API of a job's past: its revisions, what happened to its schedules, and what became of instants (H1, H7).
 
-Parse, read, serialize. Decides nothing; sentences are made when they are read.
+Parse, read, serialize. Decides nothing; sentences are made when they are read. A deleted job keeps its past.
 """
 
 import uuid
@@ -11,7 +11,7 @@ from typing import Any, Final
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from jobs.listing import job_listed
+from jobs.listing import job_remembered
 from jobs.models import JobRevision, ScheduleDecision, ScheduleEvent
 from jobs.schedule_sentences import event_sentence
 from jobs.sentences import decision_sentence
@@ -32,8 +32,8 @@ class JobRevisionsView(ApiView):
     queries = {"GET": PageFilter}
 
     def get(self, request: Request, job_id: uuid.UUID) -> Response:
-        """Return one page of revisions; 404 when there is no such job."""
-        wanted, job = self.query(request), job_listed(job_id)
+        """Return one page of revisions; 404 when there never was such a job."""
+        wanted, job = self.query(request), job_remembered(job_id)
         rows = JobRevision.objects.filter(job=job)
         page = read_page(rows, PageRequest(NEWEST_REVISION, {"job": job_id}, wanted["cursor"], wanted["limit"]))
         before = rows.filter(number__lt=page.rows[-1].number).order_by("-number").first() if page.rows else None
@@ -48,8 +48,8 @@ class JobDecisionsView(ApiView):
     queries = {"GET": PageFilter}
 
     def get(self, request: Request, job_id: uuid.UUID) -> Response:
-        """Return one page of decisions; 404 when there is no such job."""
-        wanted, job = self.query(request), job_listed(job_id)
+        """Return one page of decisions; 404 when there never was such a job."""
+        wanted, job = self.query(request), job_remembered(job_id)
         rows = ScheduleDecision.objects.filter(schedule__job=job)
         page = read_page(rows, PageRequest(NEWEST, {"job": job_id}, wanted["cursor"], wanted["limit"]))
         return Response({"decisions": [decision_json(row) for row in page.rows], "next_cursor": page.next_cursor})
@@ -62,8 +62,8 @@ class JobScheduleEventsView(ApiView):
     queries = {"GET": PageFilter}
 
     def get(self, request: Request, job_id: uuid.UUID) -> Response:
-        """Return one page of events; 404 when there is no such job."""
-        wanted, job = self.query(request), job_listed(job_id)
+        """Return one page of events; 404 when there never was such a job."""
+        wanted, job = self.query(request), job_remembered(job_id)
         rows = ScheduleEvent.objects.filter(schedule__job=job)
         page = read_page(rows, PageRequest(NEWEST, {"job": job_id}, wanted["cursor"], wanted["limit"]))
         return Response({"events": [_event_json(row) for row in page.rows], "next_cursor": page.next_cursor})

@@ -73,6 +73,14 @@ def job_listed(job_id: uuid.UUID) -> Job:
     return job
 
 
+def job_remembered(job_id: uuid.UUID) -> Job:
+    """Return one job, be it deleted: what became of its instants stays to be read (H7); raises JobNotFoundError."""
+    job = Job.objects.filter(id=job_id).first()
+    if job is None:
+        raise no_such_job(job_id)
+    return job
+
+
 def jobs_matching(filters: Mapping[str, Any]) -> QuerySet[Job]:
     """Return the jobs that all given filters take (serializers.JobFilter has their names)."""
     conditions = {

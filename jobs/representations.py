@@ -12,9 +12,17 @@ from jobs.listing import HeldSentences
 from jobs.models import Job, JobSource, Run, RunEvent, Schedule, TaskRun
 from jobs.operation_serializers import shown_parameters
 from jobs.run_log import LogLine
-from jobs.selectors import delay_seconds, phase, postponed_seconds, schedule_sentence, silent_since, stalled_since
+from jobs.selectors import (
+    definition_shown,
+    delay_seconds,
+    phase,
+    postponed_seconds,
+    schedule_words,
+    silent_since,
+    stalled_since,
+)
 from jobs.sentences import flag_sentence, is_postponed, is_unseen, reason_sentence
-from jobs.states import HeldCode, RunState
+from jobs.states import HeldCode, RunState, ScheduleState
 from jobs.window_rows import read_subject
 from repositories.engine.display import path_fields
 from repositories.models import RepositoryFreeze
@@ -149,15 +157,18 @@ def _source_json(place: JobSource) -> dict[str, Any]:
 
 
 def _schedule_json(schedule: Schedule) -> dict[str, Any]:
+    words, problem = schedule_words(schedule)
+    is_planned = not problem
     return {
+        **definition_shown(schedule),
         "id": str(schedule.id),
-        **schedule.definition,
-        "description": schedule_sentence(schedule),
-        "next_run_at": instant(schedule.next_at),
+        "description": words or f"cannot be planned: {problem}",
+        "next_run_at": instant(schedule.next_at) if is_planned else None,
         "missed": schedule.missed,
         "missed_within_seconds": schedule.missed_within_seconds,
-        "state": schedule.state,
-        "state_reason": flag_sentence(schedule),
+        # What cannot be planned is told before the pass that flags it, which comes when the row is due.
+        "state": schedule.state if is_planned else ScheduleState.FLAGGED,
+        "state_reason": flag_sentence(schedule) or ("" if is_planned else f"Cannot be planned: {problem}"),
     }
 
 

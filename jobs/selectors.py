@@ -5,16 +5,18 @@ Owns what is visible and how "next" and "late" are computed. Lists read no histo
 
 import datetime as dt
 import uuid
-from typing import Final
+from typing import Any, Final
 
 from django.conf import settings
 from django.db.models import Min, Q, QuerySet
 
 from jobs import calendar
 from jobs.errors import no_such_run
-from jobs.models import Job, Run, RunEvent, Schedule, TaskRun
+from jobs.models import Job, Run, RunEvent, Schedule, TaskRun, UpkeepPlan
+from jobs.poison import POISON
 from jobs.states import RunState, ScheduleState
 from repositories.models import RepositoryFreeze
+from syncova_project.errors import SyncovaError
 
 MISSED_BEATS: Final = 3
 # As long as workers wait before they write the event `stalled`.
@@ -30,12 +32,25 @@ def jobs_visible() -> QuerySet[Job]:
     return kept.annotate(next_run_at=Min("schedules__next_at", filter=_DUE))
 
 
-def schedule_sentence(schedule: Schedule) -> str:
+def schedule_sentence(schedule: Schedule | UpkeepPlan) -> str:
     """Return a schedule in words (B6); a flagged one, that cannot be planned, says so."""
+    words, problem = schedule_words(schedule)
+    return words or f"cannot be planned: {problem}"
+
+
+def schedule_words(schedule: Schedule | UpkeepPlan) -> tuple[str, str]:
+    """Return a schedule in words and "", or "" and why it cannot be planned: no row's content stops a list (5.6)."""
     try:
-        return calendar.parse(schedule.definition, anchor=schedule.anchor).describe()
-    except calendar.ScheduleInvalidError as error:
-        return f"cannot be planned: {error.message}"
+        return calendar.parse(schedule.definition, anchor=schedule.anchor).describe(), ""
+    except SyncovaError as error:
+        return "", error.message
+    except POISON as error:
+        return "", str(error)
+
+
+def definition_shown(schedule: Schedule) -> dict[str, Any]:
+    """Return the fields of a schedule's JSON; what is no object has none, and its sentence says so."""
+    return dict(schedule.definition) if isinstance(schedule.definition, dict) else {"type": schedule.kind}
 
 
 def runs_visible() -> QuerySet[Run]:

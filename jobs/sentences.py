@@ -131,7 +131,7 @@ def decision_sentence(decision: ScheduleDecision) -> str:
         else ngettext("%(n)d planned run", "%(n)d planned runs", count)
     )
     reasons = {
-        "missed": _("skipped: nothing ran the scheduler then; the newest missed one ran instead"),
+        "missed": _("skipped: nothing ran the scheduler then; only the newest of the due instants became a run"),
         "job_active": _("merged into the job's run that had not ended"),
         "ran_before_restore": _("ran before the database was restored from a dump: their backups are there"),
         "job_paused": _("not run: the job was paused"),

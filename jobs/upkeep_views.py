@@ -7,11 +7,11 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from jobs import calendar
 from jobs.database_time import database_now
 from jobs.errors import UpkeepPlanNotFoundError
 from jobs.models import UpkeepPlan
 from jobs.operation_serializers import CheckOrder, ForgetOrder, PruneOrder
+from jobs.selectors import schedule_sentence
 from jobs.services.upkeep import upkeep_end, upkeep_set
 from jobs.states import UPKEEP_KINDS, RunKind
 from repositories.selectors import repository_get
@@ -88,7 +88,7 @@ def plan_json(plan: UpkeepPlan) -> dict[str, Any]:
         "id": str(plan.id),
         "kind": plan.kind,
         "schedule": plan.definition,
-        "description": calendar.parse(plan.definition, anchor=plan.anchor).describe(),
+        "description": schedule_sentence(plan),
         "order": plan.parameters,
         "next_run_at": instant(None if plan.flag else plan.next_at),
         "state_reason": plan.flag,

@@ -7,6 +7,7 @@ an unexpected one is logged with its trace and answered as INTERNAL.
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from django import db
 from django.conf import settings
@@ -28,6 +29,9 @@ from syncova_project.log import single_line
 
 log = logging.getLogger(__name__)
 
+MOST_SHOWN: Final = 1000
+_END_SHOWN: Final = 300
+
 
 @dataclass(frozen=True, slots=True)
 class ErrorAnswer:
@@ -43,9 +47,9 @@ class ErrorAnswer:
         """Return the JSON body."""
         error = {
             "code": self.code,
-            "message": single_line(self.message),
-            "hint": single_line(self.hint),
-            "details": {single_line(name): _harmless(value) for name, value in self.details.items()},
+            "message": _bounded(self.message),
+            "hint": _bounded(self.hint),
+            "details": {_bounded(name): _harmless(value) for name, value in self.details.items()},
         }
         return {"error": error}
 
@@ -168,8 +172,14 @@ def _details_of(error: SyncovaError) -> Mapping[str, object]:
 def _harmless(value: object) -> object:
     """Messages quote names that a client or a disk chose; an unpaired surrogate could not even be sent."""
     if isinstance(value, str):
-        return single_line(value)
+        return _bounded(value)
     return [_harmless(each) for each in value] if isinstance(value, list) else value
+
+
+def _bounded(text: str) -> str:
+    """Keep both ends of a sentence: what a client sent may be a megabyte, and what is wrong with it stands after it."""
+    line = single_line(text)
+    return line if len(line) <= MOST_SHOWN else f"{line[:_END_SHOWN]} … {line[-_END_SHOWN:]}"
 
 
 def _joined(name: str, key: str) -> str:

@@ -21,7 +21,7 @@ _MACROS: Final[Mapping[str, str]] = {
     "@midnight": "0 0 * * *",
     "@hourly": "0 * * * *",
 }
-_ITEM: Final = re.compile(r"(?:\*|([0-9]+|[a-z]+)(?:-([0-9]+|[a-z]+))?)(?:/([0-9]+))?")
+_ITEM: Final = re.compile(r"(?:\*|([0-9]+|[a-z]+)(?:-([0-9]+|[a-z]+))?)(?:/([0-9]+))?", re.IGNORECASE)
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS: Final = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 
@@ -63,11 +63,12 @@ _FORMS: Final = (
 def read_fields(expression: str) -> list[CronField]:
     """Return minute, hour, day of the month, month, day of the week (Sunday is 0); errors name `expression`."""
     text = expression.lower()
-    if len(text) > LONGEST or not text.isascii() or not text.isprintable():
+    if len(expression) > LONGEST or not expression.isascii() or not expression.isprintable():
         raise _invalid(f"must be five fields of plain characters, {LONGEST} at most.")
     if text.startswith("@") and text not in _MACROS:
         raise _invalid(f"{expression!r} is none of {', '.join(_MACROS)}.")
-    parts = _MACROS.get(text, text).split()
+    # In any case, and quoted as it was written.
+    parts = _MACROS.get(text, expression).split()
     if len(parts) != len(_FORMS):
         raise _invalid(f"must have five fields (minute, hour, day, month, day of the week), not {len(parts)}.")
     return [_field(part, form) for part, form in zip(parts, _FORMS, strict=True)]
@@ -100,9 +101,9 @@ def _item(text: str, form: _Form) -> list[int]:
 
 def _value(text: str, form: _Form) -> int:
     if not text.isdigit():
-        if text not in form.names:
+        if text.lower() not in form.names:
             raise _invalid(f"{text!r} is no {form.name}.")
-        return form.names[text]
+        return form.names[text.lower()]
     if len(text) > 2 or not form.least <= int(text) <= form.most:
         raise _invalid(f"{text} is no {form.name}: from {form.least} to {form.most}.")
     return int(text)

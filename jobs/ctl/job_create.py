@@ -11,7 +11,7 @@ from jobs.ctl import shapes
 from jobs.ctl.api import Api, Json
 from jobs.ctl.names import find_job, find_repository
 from jobs.ctl.refusals import RefusedError
-from jobs.ctl.schedule_options import missed_of, schedule_of, seconds_of
+from jobs.ctl.schedule_options import missed_of, schedule_of, seconds_of, without_kind
 from jobs.ctl.server import find_server
 from repositories.console import exits
 from repositories.console.failures import CommandError
@@ -92,6 +92,8 @@ def run(options: Options) -> int:
         raise CommandError("--repository is missing", hint="list them with: ./syncova ctl repository list")
     kinds = ("every", "hourly", "daily", "weekly", "monthly", "cron")
     schedule = schedule_of({kind: getattr(options, kind) for kind in kinds}, options.time_zone)
+    if options.missed is not None and schedule["type"] == "manual":
+        raise without_kind("--missed")
     schedule |= missed_of(options.missed)
     terminal, body = terminal_of(options), _body(options, schedule)
     api = Api(find_server())

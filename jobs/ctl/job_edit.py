@@ -185,14 +185,27 @@ def _schedule(options: EditOptions, job: Json) -> dict[str, Any]:
         return {"schedules": []}
     missed = missed_of(options.missed)
     if kinds:
-        return {"schedule": schedule_of(given, options.time_zone) | missed}
+        wanted = schedule_of(given, options.time_zone)
+        # Of several schedules the server says that it cannot know which one is meant.
+        present = job["schedules"][0] if len(job["schedules"]) == 1 else {}
+        return {"schedule": _staying(present, wanted) | wanted | (missed or _policy(present))}
     if options.time_zone is None and not missed:
         return {}
     present = _only(job)
     zone = {} if options.time_zone is None else {"time_zone": options.time_zone}
     definition = {name: value for name, value in present.items() if name not in _NOT_DEFINITION}
-    policy = {name: present[name] for name in ("missed", "missed_within_seconds") if present[name] is not None}
-    return {"schedule": definition | zone | (missed or policy)}
+    return {"schedule": definition | zone | (missed or _policy(present))}
+
+
+def _staying(present: Json, wanted: Json) -> Json:
+    """Return what another schedule takes over of the present one: the zone of its times, or where its grid begins."""
+    name = "anchor" if wanted["type"] == "interval" else "time_zone"
+    return {name: present[name]} if present.get(name) is not None else {}
+
+
+def _policy(present: Json) -> Json:
+    names = ("missed", "missed_within_seconds")
+    return {name: present[name] for name in names if present.get(name) is not None}
 
 
 def _only(job: Json) -> Json:

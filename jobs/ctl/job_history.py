@@ -9,7 +9,7 @@ from typer import Option
 from jobs.ctl import shapes
 from jobs.ctl.api import Api, Json
 from jobs.ctl.job_verbs import JobOptions
-from jobs.ctl.names import find_job
+from jobs.ctl.names import find_job, is_id
 from jobs.ctl.server import find_server
 from repositories.console import exits
 from repositories.console.terminal import terminal_of
@@ -87,8 +87,9 @@ class Revisions:
 
 
 def _some(api: Api, options: CountOptions, what: str) -> list[Json]:
-    job = find_job(api, options.job)
-    rows = api.every(f"jobs/{job['id']}/{what}", what, {"limit": min(options.limit, 200)})
+    # A deleted job is found by its id alone: its name may be another one's by now.
+    job_id = options.job if is_id(options.job) else find_job(api, options.job)["id"]
+    rows = api.every(f"jobs/{job_id}/{what}", what, {"limit": min(options.limit, 200)})
     return list(itertools.islice(rows, options.limit))
 
 

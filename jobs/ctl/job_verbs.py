@@ -182,7 +182,7 @@ def _row(job: Json) -> tuple[str, ...]:
     last = job["last_run"]
     return (
         show_text(job["name"]),
-        shapes.state(job["active_run"]["phase"] if job["active_run"] else job["status"]),
+        shapes.state(job["active_run"]["phase"]) if job["active_run"] else shapes.standing(job),
         shapes.state(last["state"]) if last else shapes.NOTHING,
         shapes.moment(job["next_run_at"]),
         show_text(job["repository"]["name"]),
@@ -193,7 +193,10 @@ def _row(job: Json) -> tuple[str, ...]:
 def head(job: Json) -> Iterator[tuple[str, str]]:
     """Yield the first lines of what is told of a job."""
     yield "job", show_text(job["name"])
-    yield "status", shapes.state(job["status"])
+    yield "status", shapes.standing(job)
+    for one in job["schedules"]:
+        if one["state_reason"]:
+            yield "flagged", show_text(one["state_reason"])
     yield "runs", show_text(job["schedule_description"])
     yield "next run", shapes.moment(job["next_run_at"])
 

@@ -30,7 +30,7 @@ _OPTIONS: Final[tuple[tuple[str, str], ...]] = (
     (r"sources(\.\d+(\.\w+)?)?", "--source"),
     (r"schedules?(\.\d+)?\.time", "--daily"),
     (r"schedules?(\.\d+)?\.minute", "--hourly"),
-    (r"schedules?(\.\d+)?\.days", "the days"),
+    (r"schedules?(\.\d+)?\.days", "--monthly"),
     (r"schedules?(\.\d+)?\.every_seconds", "--every"),
     (r"schedules?(\.\d+)?\.expression", "--cron"),
     (r"bandwidth_limit_bps", "--bandwidth"),

@@ -14,6 +14,7 @@ _PARTS: Final = re.compile(r"(\d+)\s*(d|h|min|m|s)", re.ASCII)
 # Nine digits of seconds are thirty years.
 _LONGEST: Final = 10**9
 _SECONDS: Final = {"d": 86400, "h": 3600, "min": 60, "m": 60, "s": 1}
+_WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _DAYS_AT: Final = re.compile(r"([^@]+)@((?:[01][0-9]|2[0-3]):[0-5][0-9])")
 
 
@@ -28,7 +29,7 @@ def schedule_of(given: Mapping[str, str | None], time_zone: str | None) -> dict[
     zone = {"time_zone": time_zone} if time_zone is not None else {}
     if not named:
         if zone:
-            raise CommandError(f"--time-zone needs {_listing(tuple(_KINDS), 'or')}", hint="say when the job runs")
+            raise without_kind("--time-zone")
         return {"type": "manual"}
     ((kind, value),) = named.items()
     if kind != "every":
@@ -36,6 +37,11 @@ def schedule_of(given: Mapping[str, str | None], time_zone: str | None) -> dict[
     if zone:
         raise CommandError("--every counts distances and has no time zone", hint="leave out --time-zone")
     return {"type": "interval", "every_seconds": seconds_of(value)}
+
+
+def without_kind(option: str) -> CommandError:
+    """Return the refusal of an option that says something of a schedule where there is none."""
+    return CommandError(f"{option} needs {_listing(tuple(_KINDS), 'or')}", hint="say when the job runs")
 
 
 def missed_of(text: str | None) -> dict[str, Any]:
@@ -68,6 +74,9 @@ def _hourly(value: str) -> dict[str, Any]:
 
 def _weekly(value: str) -> dict[str, Any]:
     days, time = _days_at("--weekly", value, "sat,sun@22:00")
+    if not all(day.lower() in _WEEKDAYS for day in days):
+        why = f"--weekly: a day of the week is one of {', '.join(_WEEKDAYS)}"
+        raise CommandError(why, hint="write it as sat,sun@22:00")
     return {"days": days, "time": time}
 
 

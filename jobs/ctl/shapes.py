@@ -20,6 +20,7 @@ _MARKS: Final[Mapping[str, str]] = {
     "cancelled": "■",
     "active": "✓",
     "paused": "‖",
+    "flagged": "!",
     "registering": "…",
 }
 
@@ -41,6 +42,19 @@ def exact(text: str | None) -> str:
 def state(word: str | None) -> str:
     """Return a state as symbol and word."""
     return f"{_MARKS.get(word, '?')} {word.replace('_', ' ')}" if word else NOTHING
+
+
+def standing(job: Mapping[str, Any]) -> str:
+    """Return whether a job is active, paused, or has a schedule that plans nothing."""
+    flagged = any(one["state"] == "flagged" for one in job["schedules"])
+    return state("flagged" if flagged and job["status"] == "active" else job["status"])
+
+
+def next_run(job: Mapping[str, Any]) -> str:
+    """Return when a job is due next, or that it runs by hand; of a paused or flagged one, that nothing is."""
+    if job["next_run_at"] or job["status"] != "active" or job["schedules"]:
+        return moment(job["next_run_at"])
+    return show_text(job["schedule_description"])
 
 
 def text(value: Any) -> str:

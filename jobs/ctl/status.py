@@ -44,10 +44,10 @@ def _row(job: Json) -> tuple[str, ...]:
     last = job["last_run"]
     return (
         show_text(job["name"]),
-        shapes.state(job["status"]),
+        shapes.standing(job),
         shapes.state(last["state"]) if last else shapes.NOTHING,
         shapes.moment(job["last_succeeded_at"]),
-        shapes.moment(job["next_run_at"]) if job["next_run_at"] else show_text(job["schedule_description"]),
+        shapes.next_run(job),
     )
 
 

@@ -115,6 +115,9 @@ def _check_sources(
 def _check_schedules(found: _Found, fields: Mapping[str, Any], repository: Repository | None, now: dt.datetime) -> None:
     schedules = fields.get("schedules", ())
     parsed = _each(found, "schedules", schedules, lambda one: parsed_schedules([one], now=now)[0])
+    if len(parsed) == len(schedules):
+        # Each is good alone; together they may name one twice.
+        found.run("schedules", partial(parsed_schedules, schedules, now=now))
     objective = fields.get("rpo_seconds")
     if objective is None or repository is None or len(parsed) < len(schedules) or "rpo_seconds" in found.problems:
         return

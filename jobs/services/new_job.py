@@ -31,6 +31,7 @@ MAX_SOURCES: Final = 1000
 MAX_DEPENDENCIES: Final = 100
 MAX_EXCLUDES: Final = 10_000
 MAX_HOOKS: Final = 50
+MAX_WITHIN: Final = 2**31 - 1
 MAX_EXCLUDE_CHARACTERS: Final = 4096
 
 
@@ -129,14 +130,22 @@ class NewSchedule:
 
 def parsed_schedules(schedules: Sequence[Mapping[str, Any]], *, now: dt.datetime) -> list[NewSchedule]:
     """Return a job's schedules; errors name the field with its schedule."""
-    parsed = []
+    parsed: list[NewSchedule] = []
     for index, definition in enumerate(schedules):
         try:
             parsed.append(_parsed_schedule(definition, now))
+            refuse_same(parsed[-1], parsed[:-1])
         except calendar.ScheduleInvalidError as error:
             sentence = str(error.details.get(error.field, error.message))
             raise _invalid(f"schedules.{index}.{error.field}", sentence) from error
     return parsed
+
+
+def refuse_same(schedule: NewSchedule, earlier: Sequence[NewSchedule]) -> None:
+    """Refuse a schedule that stands among the earlier ones: each of its instants would be merged into theirs."""
+    definition = dict(schedule.plan.definition())
+    if any(dict(one.plan.definition()) == definition for one in earlier):
+        raise calendar.ScheduleInvalidError("type", "the job has the same schedule already: give each once.")
 
 
 def _parsed_schedule(definition: Mapping[str, Any], now: dt.datetime) -> NewSchedule:
@@ -145,11 +154,21 @@ def _parsed_schedule(definition: Mapping[str, Any], now: dt.datetime) -> NewSche
     missed, within = definition.get("missed", MissedPolicy.ONCE.value), definition.get("missed_within_seconds")
     if missed not in MissedPolicy.values:
         raise calendar.ScheduleInvalidError("missed", f"must be one of {', '.join(MissedPolicy.values)}.")
-    if (missed == MissedPolicy.ONCE_WITHIN) != (within is not None):
-        raise calendar.ScheduleInvalidError("missed_within_seconds", "belongs to once_within, and to nothing else.")
-    if within is not None and (isinstance(within, bool) or not isinstance(within, int) or not 0 < within < 2**31):
-        raise calendar.ScheduleInvalidError("missed_within_seconds", "must be a whole number greater than 0.")
-    return NewSchedule(plan, MissedPolicy(missed), within)
+    return NewSchedule(plan, MissedPolicy(missed), _within(missed, within))
+
+
+def _within(missed: str, within: object) -> int | None:
+    """Return how late a schedule may run, None where its policy has no such limit."""
+    name = "missed_within_seconds"
+    if missed != MissedPolicy.ONCE_WITHIN:
+        if within is None:
+            return None
+        raise calendar.ScheduleInvalidError(name, "belongs to once_within, and to nothing else.")
+    if within is None:
+        raise calendar.ScheduleInvalidError(name, "is missing: once_within needs it.")
+    if isinstance(within, bool) or not isinstance(within, int) or not 0 < within <= MAX_WITHIN:
+        raise calendar.ScheduleInvalidError(name, f"must be a whole number from 1 to {MAX_WITHIN}.")
+    return within
 
 
 def checked_source(field: str, source: SourceInput, runner: Runner) -> SourceInput:

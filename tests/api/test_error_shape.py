@@ -1,5 +1,6 @@
 """Every error has the one shape and a stable code, and none shows a stack trace (E8)."""
 
+import json
 from typing import Any
 
 import pytest
@@ -109,6 +110,17 @@ def test_a_body_that_is_no_json_is_400(body: Any) -> None:
 def test_a_field_that_is_named_twice_is_refused(body: str) -> None:
     error = ApiClient().post("repositories", body).refused(400, "VALIDATION_FAILED")
     assert error["details"] == {"name": ["Is named twice."]}
+
+
+def test_what_a_client_sent_is_echoed_in_bounded_length_and_what_is_wrong_with_it_stands() -> None:
+    """Whatever the field: a name of 100,000 letters is not sent back twice."""
+    zone = "A" * 100_000
+    answer = ApiClient().post("jobs/preview", {"schedule": {"type": "daily", "time": "02:00", "time_zone": zone}})
+    (sentence,) = answer.refused(400, "VALIDATION_FAILED")["details"]["schedules.0.time_zone"]
+    assert len(json.dumps(answer.json)) < 2000
+    assert sentence.endswith("A' is not the name of a time zone, such as Europe/Berlin.")
+    unknown = ApiClient().post("jobs/preview", {zone: 1})
+    assert len(json.dumps(unknown.json)) < 2000
 
 
 def test_a_word_that_is_none_of_the_choices_lists_them() -> None:

@@ -171,6 +171,35 @@ def test_decisions_tell_what_became_of_instants_without_runs() -> None:
     assert (len(rest["decisions"]), rest["next_cursor"]) == (1, None)
 
 
+def test_a_deleted_job_keeps_its_past() -> None:
+    """H7, D3: why the instant at its deletion did not run is told to whoever might read the job, and to nobody else."""
+    job, client = make_job(), ApiClient()
+    Schedule.objects.update(next_at=database_now())
+    assert client.delete(f"jobs/{job.id}").status == 204
+    (decision,) = client.get(f"jobs/{job.id}/decisions").json["decisions"]
+    assert decision["sentence"] == "1 planned run not run: the job was deleted."
+    events = client.get(f"jobs/{job.id}/schedule-events").json["events"]
+    assert [one["code"] for one in events] == ["deleted", "created"]
+    assert len(client.get(f"jobs/{job.id}/revisions").json["revisions"]) == 1
+    for past in ("decisions", "schedule-events", "revisions"):
+        ApiClient("runs.read").get(f"jobs/{job.id}/{past}").refused(403, "PERMISSION_DENIED")
+        client.get(f"jobs/{NOBODY}/{past}").refused(404, "JOB_NOT_FOUND")
+
+
+def test_a_schedule_is_given_once() -> None:
+    """Two of the same would plan each instant twice; the zone of both is the same, be it written or not."""
+    job, client = make_job(), ApiClient()
+    daily = {"type": "daily", "time": "02:00"}
+    twice = {"schedules": [THREE, daily, daily | {"time_zone": "UTC", "missed": "never"}]}
+    refused = patch(job, twice, client=client).refused(400, "VALIDATION_FAILED")
+    body = job_body(make_repository()) | twice
+    body.pop("schedule")
+    assert refused["details"] == client.post("jobs", body).refused(400, "VALIDATION_FAILED")["details"]
+    assert refused["details"] == {"schedules.2.type": ["the job has the same schedule already: give each once."]}
+    assert client.post("jobs/validate", body).json["errors"] == refused["details"]
+    assert patch(job, {"schedules": [THREE, daily]}, client=client).status == 200
+
+
 def test_a_change_is_in_the_trail_with_who_and_from_where() -> None:
     """E3, 7.10."""
     job = make_job()

@@ -225,6 +225,24 @@ def test_an_objective_counts_the_gap_that_is_going_on() -> None:
     assert "objective of 1 day." in error["details"]["rpo_seconds"][0]
 
 
+def test_a_job_shows_when_windows_let_its_next_run_start() -> None:
+    """B9: beside the planned instant, with the window that postpones it."""
+    client = ApiClient()
+    daily = {"type": "daily", "time": "02:30", "time_zone": "UTC"}
+    job = client.post("jobs", job_body(make_repository()) | {"schedule": daily}).json
+    assert (job["next_start_at"], job["next_start_window"]) == (job["next_run_at"], None)
+    ends_at = (database_now() + 20 * DAY).replace(microsecond=0)
+    client.post("windows", ONCE | {"ends_at": ends_at.isoformat()})
+    shown = client.get(f"jobs/{job['id']}").json
+    assert (shown["next_run_at"], dt.datetime.fromisoformat(shown["next_start_at"])) == (job["next_run_at"], ends_at)
+    assert shown["next_start_window"] == {"code": "blackout", "name": "move"}
+    client.post("windows", ALWAYS)
+    shown = client.get(f"jobs/{job['id']}").json
+    assert (shown["next_start_at"], shown["next_start_window"]["code"]) == (None, "blackout")
+    paused = client.post(f"jobs/{job['id']}/pause").json
+    assert (paused["next_start_at"], paused["next_start_window"]) == (None, None)
+
+
 def test_what_a_schedule_breaks_by_itself_is_no_windows_fault() -> None:
     """B10: a grid that begins out of reach keeps no objective, with the window or without."""
     job = make_job(rpo_seconds=90000)

@@ -2,6 +2,8 @@
 
 import pytest
 
+from jobs.ctl.api import Api
+from jobs.ctl.server import find_server
 from jobs.models import Job, Schedule
 from tests.ctl.conftest import Ctl
 
@@ -35,6 +37,56 @@ def test_what_is_given_changes_and_all_else_stays(ctl: Ctl) -> None:
     edited = ctl("job", "edit", "home", "--manual", "--source", "/srv", "--json").json
     assert (edited["schedules"], [one["path"] for one in edited["sources"]]) == ([], ["/srv"])
     assert Job.objects.get().revision_number == 6
+
+
+@pytest.mark.usefixtures("home")
+def test_another_schedule_keeps_zone_and_policy_and_a_grid_its_anchor(ctl: Ctl) -> None:
+    """E6: only what is given changes."""
+    assert ctl("job", "edit", "home", "--missed", "6h").code == 0
+    policy = {"missed": "once_within", "missed_within_seconds": 21600}
+    for words, sentence in (
+        (("--weekly", "mon@02:30"), "weekly on Monday at 02:30 (Europe/Berlin)"),
+        (("--daily", "04:00"), "daily at 04:00 (Europe/Berlin)"),
+        (("--hourly", "5"), "hourly at minute 5 (Europe/Berlin)"),
+        (("--monthly", "1@04:00"), "monthly on day 1 at 04:00 (Europe/Berlin)"),
+        (("--cron", "0 4 * * *"), "daily at 04:00 (Europe/Berlin)"),
+        (("--weekly", "mon@02:30", "--time-zone", "Asia/Tokyo"), "weekly on Monday at 02:30 (Asia/Tokyo)"),
+        (("--every", "1d"), "every 24 hours"),
+    ):
+        edited = ctl("job", "edit", "home", *words, "--rpo", "none", "--json").json
+        assert edited["schedule_description"] == sentence
+        assert edited["schedules"][0].items() >= policy.items()
+    job, anchor = Job.objects.get(), "2026-01-01T00:30:00+00:00"
+    body = {"schedule": {"type": "interval", "every_seconds": 21600, "anchor": anchor} | policy}
+    Api(find_server()).patch(f"jobs/{job.id}", body, job.revision_number)
+    edited = ctl("job", "edit", "home", "--every", "8h", "--missed", "never", "--json").json["schedules"][0]
+    assert (edited["anchor"], edited["every_seconds"], edited["missed"]) == (anchor, 28800, "never")
+
+
+@pytest.mark.usefixtures("home")
+def test_what_is_paused_or_flagged_is_told_so_and_is_due_never(ctl: Ctl) -> None:
+    """5.6, H7: in both lists, and on the job's page."""
+    Schedule.objects.update(definition=[1])
+    for words in (("status",), ("job", "list")):
+        (line,) = [one for one in ctl(*words).out.splitlines() if one.startswith("home")]
+        assert ("! flagged" in line, "active" in line, " - " in line) == (True, False, True)
+    assert "must be an object with a type" in ctl("job", "show", "home").out
+    assert ctl("job", "edit", "home", "--daily", "02:00").code == 0
+    ctl("job", "pause", "home")
+    (line,) = [one for one in ctl("status").out.splitlines() if one.startswith("home")]
+    assert (line.split()[1:3], line.split()[-1]) == (["‖", "paused"], "-")
+    ctl("job", "resume", "home")
+    ctl("job", "edit", "home", "--manual", "--rpo", "none")
+    assert "only by hand" in ctl("status").out
+
+
+@pytest.mark.usefixtures("home")
+def test_a_deleted_job_says_by_its_id_why_an_instant_did_not_run(ctl: Ctl) -> None:
+    """H7, D3."""
+    job = Job.objects.get()
+    Schedule.objects.update(next_at=job.created_at)
+    assert ctl("job", "delete", "home", "--yes").code == 0
+    assert "the job was deleted" in ctl("job", "decisions", str(job.id)).out
 
 
 @pytest.mark.usefixtures("home")

@@ -25,6 +25,20 @@ def test_kinds_that_an_older_server_does_not_have_are_named(ctl: Ctl, monkeypatc
 
 
 @pytest.mark.usefixtures("vault")
+def test_what_says_nothing_without_a_schedule_is_refused_and_a_day_is_named_by_its_option(ctl: Ctl) -> None:
+    create = ("job", "create", "x", "--source", "/x", "-r", "vault")
+    for words, sentence in (
+        (("--missed", "6h"), "--missed needs --daily, "),
+        (("--time-zone", "UTC"), "--time-zone needs --daily, "),
+        (("--monthly", "0@22:00"), "--monthly: "),
+        (("--weekly", "sat,foo@22:00"), "--weekly: a day of the week is one of mon, "),
+    ):
+        refused = ctl(*create, *words)
+        assert (refused.code, refused.err.startswith(f"error: {sentence}")) == (2, True), refused.err
+    assert not Job.objects.exists()
+
+
+@pytest.mark.usefixtures("vault")
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

@@ -70,6 +70,28 @@ def test_after_any_outage_every_instant_is_a_run_or_in_one_decision(
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("policy", "within", "expected", "words"),
+    [
+        ("once", None, ("skipped", "missed", True), "only the newest of the due instants became a run"),
+        ("never", None, ("skipped", "missed_never", False), "the schedule never runs late"),
+        ("once_within", 60, ("expired", "missed_too_long", False), "longer ago than the schedule runs late"),
+        ("once_within", 7200, ("skipped", "missed", True), "only the newest of the due instants became a run"),
+    ],
+)
+def test_what_was_missed_before_an_instant_on_time_says_what_the_policy_did(
+    policy: str, within: int | None, expected: tuple[str, str, bool], words: str
+) -> None:
+    """A13, H7: the newest runs, on time; the hour before it is told by itself."""
+    make_schedule(definition=DEFINITIONS["hourly"], anchor=NOW - DAY, missed=policy, missed_within_seconds=within)
+    assert claim_due(now=NOW + HOUR) == Claimed(queued=1)
+    decision = ScheduleDecision.objects.get()
+    assert (decision.first_at, decision.last_at, decision.count) == (NOW, NOW, 1)
+    assert (decision.outcome, decision.reason_code, decision.run_id is not None) == expected
+    assert words in decision_sentence(decision)
+
+
+@pytest.mark.django_db
 def test_a_clock_that_jumps_back_and_forth_loses_nothing_and_repeats_nothing() -> None:
     """A14: every hour from 02:00 to 12:00 is one run or in a decision, whatever the clock said in between."""
     schedule = make_schedule(definition=DEFINITIONS["hourly"], anchor=NOW - DAY)

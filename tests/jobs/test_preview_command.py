@@ -55,6 +55,16 @@ def test_a_window_that_never_opens_is_told() -> None:
     assert (only["notes"], only["starts_at"]) == (["gap", "no_free_instant"], None)
 
 
+def test_in_words_the_window_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """B6: which one postpones it, and to when."""
+    night = {"type": "blackout", "name": "night", "start": "00:00", "length_seconds": 4 * 3600}
+    told = {"schedule": json.dumps(BERLIN), "start": "2026-06-01T12:00:00Z", "windows": json.dumps([night])}
+    call_command("preview_schedule", count=1, **told)
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "2026-06-02T00:30:00Z  2026-06-02T02:30:00+02:00  postponed  by night to 2026-06-02T04:00:00Z"
+    ]
+
+
 def test_without_json_it_is_a_line_an_instant(capsys: pytest.CaptureFixture[str]) -> None:
     call_command("preview_schedule", schedule=json.dumps(BERLIN), start="2026-10-24T12:00:00Z", count=2)
     assert capsys.readouterr().out.splitlines() == [

@@ -101,6 +101,12 @@ def test_bad_input_names_its_field(words: list[str], field: str) -> None:
     assert caught.value.returncode == 2
 
 
+@pytest.mark.parametrize("text", ["[]", "{}"])
+def test_a_refused_addition_is_named_once(text: str) -> None:
+    with pytest.raises(CommandError, match=r"^add: must be a JSON object"):
+        command("--add", text)
+
+
 def test_it_changes_nothing_and_needs_no_worker() -> None:
     make_job(schedule=AT_TEN)
     assert len(forecast(3, Assumptions(slots=1), now=database_now()).simulation.runs) == 3

@@ -6,7 +6,7 @@ Owns the reading of the command line and the output. Exit 2 and the field's name
 import datetime as dt
 import json
 from argparse import ArgumentParser
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from django.core.management.base import BaseCommand, CommandError
@@ -14,6 +14,7 @@ from django.core.management.base import BaseCommand, CommandError
 from jobs import calendar, windows
 from jobs.previews import preview_row
 from jobs.states import RunKind
+from repositories.engine.display import show_text
 
 MOST: Final = 10_000
 
@@ -52,7 +53,15 @@ class Command(BaseCommand):
             return
         self.stdout.write(description)
         for row in rows:
-            self.stdout.write("  ".join([row["utc"], row["local"], *row["notes"], row.get("starts_at") or ""]).rstrip())
+            self.stdout.write("  ".join([row["utc"], row["local"], *row["notes"], *_window_words(row)]))
+
+
+def _window_words(row: Mapping[str, Any]) -> list[str]:
+    """Return which window shuts an instant and when its run starts, nothing where none does."""
+    if "window" not in row:
+        return []
+    name = show_text(row["window"]["name"])
+    return [f"by {name} to {row['starts_at']}" if row["starts_at"] else f"by {name}"]
 
 
 def _json(field: str, text: str) -> Any:

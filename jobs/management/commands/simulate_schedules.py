@@ -56,7 +56,8 @@ class Command(BaseCommand):
         try:
             added = [_added(text, now) for text in options["add"]]
         except calendar.ScheduleInvalidError as error:
-            raise CommandError(f"add: {error.message}", returncode=2) from error
+            message = error.message if error.field == "add" else f"add: {error.message}"
+            raise CommandError(message, returncode=2) from error
         unknown = dt.timedelta(minutes=options["unknown_minutes"])
         found = forecast(options["days"], Assumptions(unknown, options["slots"], added), now=now)
         lines = [json.dumps(_as_json(found))] if options["json"] else _as_text(found, options["days"], unknown)

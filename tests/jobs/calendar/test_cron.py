@@ -2,6 +2,7 @@
 
 import datetime as dt
 import itertools
+import re
 
 import pytest
 from croniter import croniter
@@ -113,6 +114,15 @@ def test_names_of_whole_expressions(name: str, same: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("expression", "quoted"),
+    [("0 0 L * *", "'L'"), ("0 0 * JAM *", "'JAM'"), ("0 0 * * MON#2", "'MON#2'"), ("0 0 * Dec-Jan *", "'Dec-Jan'")],
+)
+def test_what_is_refused_is_quoted_as_it_was_written(expression: str, quoted: str) -> None:
+    with pytest.raises(calendar.ScheduleInvalidError, match=re.escape(quoted)):
+        cron(expression)
+
+
+@pytest.mark.parametrize(
     "expression",
     [
         *(
@@ -145,6 +155,7 @@ def test_names_of_whole_expressions(name: str, same: str) -> None:
             "0 0 * januar *",
             "٣ * * * *",
             "0\u202e0 * * * *",
+            "@wee\u212aly",
             "1.5 * * * *",
             "+1 * * * *",
         ),
