@@ -8,6 +8,7 @@ from rest_framework.response import Response
 
 from jobs.database_time import database_now
 from jobs.listing import JOB_ORDERINGS, HeldSentences, job_listed, jobs_matching
+from jobs.next_starts import next_start_json
 from jobs.representations import job_json, run_json
 from jobs.run_views import runs_page
 from jobs.selectors import run_get
@@ -54,7 +55,7 @@ class JobsView(ApiView):
 
         def create() -> Created:
             job = job_create(new, actor=actor_of(request), now=database_now())
-            return Created(201, job_json(job_listed(job.id), HeldSentences()), f"/api/v1/jobs/{job.id}")
+            return Created(201, _page_json(job_listed(job.id)), f"/api/v1/jobs/{job.id}")
 
         answer = create_once(request, create)
         answer["ETag"] = etag(answer.data["revision"])
@@ -174,7 +175,11 @@ class BreakerResetView(ApiView):
 def job_answer(job_id: uuid.UUID) -> Response:
     """Return a job with the tag that a change of it has to name."""
     job = job_listed(job_id)
-    return Response(job_json(job, HeldSentences()), headers={"ETag": etag(job.revision_number)})
+    return Response(_page_json(job), headers={"ETag": etag(job.revision_number)})
+
+
+def _page_json(job: Any) -> dict[str, Any]:
+    return {**job_json(job, HeldSentences()), **next_start_json(job)}
 
 
 def new_job(values: dict[str, Any]) -> NewJob:

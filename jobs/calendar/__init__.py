@@ -9,7 +9,7 @@ from jobs.calendar.fingerprints import NO_ZONE, fingerprint, is_stale, zone_rule
 from jobs.calendar.plans import Note, Occurrence, Plan
 from jobs.calendar.preview import preview
 from jobs.calendar.registry import KINDS, parse, parse_new
-from jobs.calendar.rpo import horizon, refuse_broken_rpo, widest_gap
+from jobs.calendar.rpo import Horizon, horizon, refuse_broken_rpo, widest_gap
 from jobs.calendar.spans import Span, span
 from jobs.calendar.timetables import wall_occurrence
 from jobs.calendar.widest import NEVER, widest_between
@@ -20,6 +20,7 @@ __all__ = [
     "NEVER",
     "NO_ZONE",
     "TZDATA_VERSION",
+    "Horizon",
     "Note",
     "Occurrence",
     "Plan",

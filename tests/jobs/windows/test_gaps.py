@@ -164,3 +164,14 @@ def test_where_nothing_was_free_before_it_counts_from_now() -> None:
     later = HOURLY | {"anchor": (NOON + 100 * HOUR).isoformat()}
     assert gap_with_blackout(-HOUR, 130 * HOUR, later) == 130 * HOUR
     assert gap_with_blackout(-HOUR, HOUR, later) == 100 * HOUR
+
+
+def test_rare_starts_are_judged_by_the_windows_that_hold_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    """B10: years are looked at without a walk along each edge in them, and with the same answer."""
+    leap_day = {"type": "cron", "expression": "* 2,3 29 2 *"}
+    shut = NIGHT | {"time_zone": "UTC"}
+    found = gap([leap_day], shut, NIGHT | {"type": "allowed", "start": "00:00", "length_seconds": 86400})
+    assert found == 1461 * 24 * HOUR
+    assert gap([leap_day], NIGHT | {"start": "00:00", "length_seconds": 86400}) == windows.NEVER
+    monkeypatch.setattr("jobs.windows.gaps._FAR", dt.timedelta.max)
+    assert gap([leap_day], shut) == found
