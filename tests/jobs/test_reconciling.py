@@ -63,10 +63,11 @@ def next_fence() -> int:
 
 
 def test_no_fence_is_given_out_again() -> None:
-    fences_above(70)
-    assert next_fence() == 71
-    fences_above(60)
-    assert next_fence() == 72
+    highest = next_fence() + 70
+    fences_above(highest)
+    assert next_fence() == highest + 1
+    fences_above(highest - 10)
+    assert next_fence() == highest + 2
 
 
 def test_nothing_is_planned_or_ended_until_the_repository_was_indexed() -> None:
