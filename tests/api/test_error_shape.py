@@ -108,8 +108,9 @@ def test_a_body_that_is_no_json_is_400(body: Any) -> None:
 
 @pytest.mark.parametrize("body", ['{"name": "a", "name": "b"}', '{"name": {"name": 1, "x": 2, "name": 3}}'])
 def test_a_field_that_is_named_twice_is_refused(body: str) -> None:
-    error = ApiClient().post("repositories", body).refused(400, "VALIDATION_FAILED")
-    assert error["details"] == {"name": ["Is named twice."]}
+    for address in ("repositories", "jobs", "jobs/preview", "jobs/validate", "windows"):
+        error = ApiClient().post(address, body).refused(400, "VALIDATION_FAILED")
+        assert error["details"] == {"name": ["Is named twice."]}
 
 
 def test_what_a_client_sent_is_echoed_in_bounded_length_and_what_is_wrong_with_it_stands() -> None:
