@@ -13,7 +13,7 @@ from repositories.console import exits
 from repositories.console.confirming import confirm
 from repositories.console.failures import CommandError
 from repositories.console.options import OutputOptions
-from repositories.console.repository_access import index_directory, seen_directory
+from repositories.console.repository_access import index_directory, require_named, seen_directory
 from repositories.console.terminal import Terminal, terminal_of
 from repositories.engine.display import show_bytes, show_count, show_path, show_text, show_time, time_field
 
@@ -73,7 +73,8 @@ def run(options: Options) -> int:
     cleared = False
     if options.clear and found:
         what = show_count(len(found), "repository")
-        confirm(f"Forget which state of {what} this machine saw last, and the indexes?", terminal, yes=options.yes)
+        question = f"Forget which state of {what} this machine saw last, and the indexes?"
+        confirm(question, terminal, yes=options.yes, look="leave --clear out to see what it would forget")
         _clear(directory, found, everything=not options.words)
         cleared = True
     _print(terminal, directory, found, cleared=cleared)
@@ -115,7 +116,7 @@ def _state(path: Path) -> "HighWater | None":
 
 def _chosen(found: list[_Memory], words: tuple[str, ...]) -> list[_Memory]:
     """Return those whose ids begin as one of `words`; all without any."""
-    for word in words:
+    for word in require_named(words):
         if not any(each.repository_id.startswith(word) for each in found):
             raise CommandError(
                 f"this machine keeps nothing of a repository {show_text(word)}", hint="cache shows what it keeps"

@@ -189,9 +189,12 @@ def _print_spare(terminal: Terminal, report: dict[str, Any]) -> None:
     if report["unused_packs"]:
         held = f"{show_count(report['unused_packs'], 'pack')} ({show_bytes(report['unused_bytes'])})"
         terminal.line(f"of no use to any backup: {held}: broken off, not finished, deleted, or lost manifests")
-    if report["replaced_packs"]:
-        held = show_count(report["replaced_packs"], "damaged pack")
-        terminal.note(f"{held} not counted: other packs hold all of the content")
+    if report["gone_packs"]:
+        held = show_count(report["gone_packs"], "pack")
+        terminal.note(f"{held} gone and not counted: other packs hold all of the content; a prune tidies that up")
+    if damaged := report["replaced_packs"] - report["gone_packs"]:
+        held = show_count(damaged, "damaged pack")
+        terminal.note(f"{held}, no problem: other packs hold all of the content; a prune tidies that up")
 
 
 def _print_notes(terminal: Terminal, report: dict[str, Any]) -> None:
@@ -205,7 +208,9 @@ def _print_notes(terminal: Terminal, report: dict[str, Any]) -> None:
         terminal.note(f"{void} came too late for a prune and count as no backups: see repair --adopt")
     if report["reserve"] != "present":
         state = report["reserve"]
-        terminal.note(f"the reserve is {state}: a full medium might not be cleaned; repair and prune put it back")
+        terminal.note(
+            f"the reserve is {state}: a full medium might not be cleaned; with room for it repair or prune put it back"
+        )
     _print_memory(terminal, report)
     if report["hint"]:
         terminal.note(f"Next: {report['hint']}")

@@ -96,10 +96,11 @@ def _print(terminal: Terminal, report: dict[str, Any], *, dry_run: bool) -> None
     _print_copied(terminal, report, dry_run=dry_run)
     _print_left_out(terminal, report)
     terminal.line(_sum(report, dry_run=dry_run))
-    if report["deleted_there"]:
+    if count := report["deleted_there"]:
+        stay, them = ("stays", "it") if count == 1 else ("stay", "them")
         terminal.note(
-            f"{show_count(report['deleted_there'], 'backup')} deleted in the other repository stay so; undelete there "
-            "brings them back until its next prune"
+            f"{show_count(count, 'backup')} deleted in the other repository {stay} so; undelete there "
+            f"brings {them} back until its next prune"
         )
     if report["exit_code"] == exits.INTEGRITY and not dry_run:
         terminal.note("Next: check --read-data on the repository that was copied from")

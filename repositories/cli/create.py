@@ -34,7 +34,7 @@ EXAMPLES = (
 class Options(LocationOptions):
     """What `create` takes."""
 
-    label: Annotated[str, Option("--label", help="Name of the first password, in clear.")] = ""
+    label: Annotated[str | None, Option("--label", metavar="NAME", help="Name of the first password, in clear.")] = None
     related_to: Annotated[
         str | None,
         Option(
@@ -74,7 +74,7 @@ def run(options: Options) -> int:
         storage,
         CreateOptions(
             password=password.encode(),
-            label=options.label,
+            label=options.label or "",
             insecure_no_password=options.insecure_no_password,
             padding=options.padding,
             related_to=related.keyring if related is not None else None,

@@ -152,3 +152,5 @@ def _print_result(terminal: Terminal, result: "ForgetResult") -> None:
             terminal.note("undelete brings back none that cannot be read")
     else:
         terminal.line("nothing deleted")
+    if result.reserve_used:
+        terminal.note("the medium was full: the reserve was used to delete; prune frees room and makes it whole again")

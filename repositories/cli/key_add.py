@@ -23,7 +23,7 @@ EXAMPLES = (
 class Options(NewPasswordOptions):
     """What `key add` takes."""
 
-    label: Annotated[str, Option("--label", help="Name of the new password, in clear.")] = ""
+    label: Annotated[str | None, Option("--label", metavar="NAME", help="Name of the new password, in clear.")] = None
 
 
 def run(options: Options) -> int:
@@ -35,7 +35,7 @@ def run(options: Options) -> int:
     location, rest = split_location(options.words, options)
     expect(rest, ())
     with changing_keys(location, options, terminal) as keys:
-        added = add_password(keys, read_added(options, terminal), options.label)
+        added = add_password(keys, read_added(options, terminal), options.label or "")
     terminal.line(f"added {key_name(added)}")
     terminal.document({"added": key_fields(added)})
     return exits.DONE

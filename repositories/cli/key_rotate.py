@@ -92,9 +92,9 @@ def _rotate(keys: "Keychain", keep: list[bytes]) -> "RotationResult":
 
 def _foretell(terminal: Terminal, plan: "RotationPlan") -> None:
     for key in plan.kept:
-        terminal.note(f"would stay: {key_name(key)}")
+        terminal.note(f"to stay: {key_name(key)}")
     for key in plan.ending:
-        terminal.note(f"would end: {key_name(key)}")
+        terminal.note(f"to end: {key_name(key)}")
 
 
 def _tell(terminal: Terminal, result: "RotationResult") -> None:

@@ -87,6 +87,8 @@ def _print(terminal: Terminal, report: dict[str, Any]) -> None:
         names = ", ".join(report["waiting_for"])
         terminal.warning(f"nothing was deleted yet: out of time while waiting for {names}")
         terminal.note("Next: run prune again when they have ended, or give it more time")
+    if report["reserve_lack"]:
+        terminal.warning(f"the reserve is not whole: {report['reserve_lack']}; the next prune tries again")
 
 
 def _print_plan(terminal: Terminal, plan: dict[str, Any]) -> None:

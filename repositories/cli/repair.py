@@ -118,7 +118,8 @@ def _print_aside(terminal: Terminal, report: dict[str, Any]) -> None:
 def _print(terminal: Terminal, report: dict[str, Any], *, read_data: bool) -> None:
     for step in report["steps"]:
         state = "would" if report["dry_run"] else "done" if step["done"] else "NOT DONE"
-        terminal.line(f"{state}: {step['kind']}: {step['object']}: {step['message']}")
+        name = "" if step["object"] == step["kind"] else f"{step['object']}: "
+        terminal.line(f"{state}: {step['kind']}: {name}{step['message']}")
     if report["step_count"] > len(report["steps"]):
         terminal.line(f"and {report['step_count'] - len(report['steps']):,} more")
     for backup in report["adopted"]:

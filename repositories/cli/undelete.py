@@ -75,3 +75,5 @@ def _print(terminal: Terminal, result: "UndeleteResult") -> None:
     if result.uncertain:
         terminal.warning(PRUNING)
     terminal.note(f"{show_count(len(result.back), 'backup')} brought back")
+    if not (result.back or result.still_deleted or result.gone):
+        terminal.note("none is deleted that could be brought back; what a prune has taken is gone for good")

@@ -8,8 +8,8 @@ from repositories.console.terminal import Terminal
 _YES = frozenset({"y", "yes"})
 
 
-def confirm(question: str, terminal: Terminal, *, yes: bool) -> None:
-    """Return when the answer is yes, or `yes` was given on the command line.
+def confirm(question: str, terminal: Terminal, *, yes: bool, look: str = "--dry-run to see what would be done") -> None:
+    """Return when the answer is yes, or `yes` was given on the command line. `look`: how to see first what it would be.
 
     Raises StoppedError for any other answer, ConfirmationMissingError where nobody can be asked: off a terminal, and
     with --json.
@@ -19,7 +19,7 @@ def confirm(question: str, terminal: Terminal, *, yes: bool) -> None:
     if terminal.json or not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise ConfirmationMissingError(
             "nothing is done without a yes, and there is no terminal to ask on",
-            hint="add --yes to do it, or --dry-run to see what would be done",
+            hint=f"add --yes to do it, or {look}",
         )
     sys.stderr.write(f"{question} [y/N] ")
     sys.stderr.flush()

@@ -38,12 +38,19 @@ def split_location(words: Sequence[str], options: RepositoryOptions, most: int =
     if named is None and len(words) <= most:
         named = env.text(VARIABLE)
     if named is not None:
-        return resolve(named), list(words)
+        return resolve(named), require_named(words)
     if not words:
         raise LocationMissingError(
             "no repository is named", hint=f"give its LOCATION, or -r LOCATION, or set {VARIABLE}"
         )
-    return resolve(words[0]), list(words[1:])
+    return resolve(words[0]), require_named(words[1:])
+
+
+def require_named(words: Sequence[str]) -> list[str]:
+    """Return the arguments. Raises CommandError for an empty one: an unset variable must not choose a thing."""
+    if "" in words:
+        raise CommandError("an argument is empty", hint="leave it out, or check the variable that it came from")
+    return list(words)
 
 
 def resolve(location: str) -> str:

@@ -13,9 +13,11 @@ from typing import Annotated, Any, TypeVar
 import typer
 from typer.core import TyperCommand
 
-from repositories.console.options import OutputOptions
+from repositories.console.failures import CommandError
+from repositories.console.options import OutputOptions, RepositoryOptions
 
 SUBSET = "-subset"
+_NAMES = ("NAME", "ID", "ID|all", "TAG")
 Options = TypeVar("Options", bound=OutputOptions)
 
 
@@ -29,8 +31,14 @@ class PlainCommand(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the words of a command line."""
         known = {name for param in self.params for name in param.opts}
-        own = args.index("--") if "--" in args else len(args)
-        return super().parse_args(ctx, [*(_with_value(word, known) for word in args[:own]), *args[own:]])
+        count = args.index("--") if "--" in args else len(args)
+        own = [_with_value(word, known) for word in args[:count]]
+        for subset in (each for each in known if each.endswith(SUBSET)):
+            if sum(word.partition("=")[0] == subset for word in own) > 1:
+                raise CommandError(
+                    f"{subset.removesuffix(SUBSET)} is given several parts ({subset} is the same)", hint="give one"
+                )
+        return super().parse_args(ctx, [*own, *args[count:]])
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the parts of the usage line behind the command's name."""
@@ -58,6 +66,8 @@ def command(options: type[Options], function: Callable[[Options], int]) -> Calla
     """Return a function with one keyword parameter per field of `options`, which calls `function`."""
 
     def call(**values: Any) -> int:
+        if issubclass(options, RepositoryOptions):
+            _refuse_empty_names(values, hints)
         return function(options(**{name: _frozen(value) for name, value in values.items()}))
 
     hints = typing.get_type_hints(options, include_extras=True)
@@ -89,6 +99,14 @@ def _parameter(field: "dataclasses.Field[Any]", hint: Any) -> inspect.Parameter:
     return inspect.Parameter(
         field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, *marks]
     )
+
+
+def _refuse_empty_names(values: Mapping[str, Any], hints: Mapping[str, Any]) -> None:
+    """Refuse an empty name or id: it comes from a variable that is not set, and would else mean something."""
+    for name, value in values.items():
+        mark = typing.get_args(hints[name])[1]
+        if getattr(mark, "metavar", None) in _NAMES and "" in (value if isinstance(value, list) else (value,)):
+            raise CommandError(f"{mark.default} is empty", hint="leave it out, or give a name")
 
 
 def _frozen(value: Any) -> Any:

@@ -40,10 +40,9 @@ from repositories.engine.objects.inventoried import with_inventory
 from repositories.engine.objects.pairs import list_names, read_either
 from repositories.engine.objects.side_by_side import side_by_side
 from repositories.engine.objects.store import ObjectStore
-from repositories.engine.objects.unopened import place_of, require_no_later, wrong_key_hint
+from repositories.engine.objects.unopened import FROM_A_COPY, place_of, require_no_later, wrong_key_hint
 from repositories.engine.storage.base import Storage
 
-_FROM_A_COPY = "bring it back from a copy of the repository: without it no password opens anything"
 _DAMAGED = (ObjectMissingError, IntegrityError, UnsupportedFormatError)
 _Configured = tuple[bytes, Config]
 
@@ -94,7 +93,7 @@ def _unlock(storage: Storage, secret: bytes, randomness: Randomness) -> OpenedRe
             failure = error if isinstance(error, WrongKeyError) else failure or error
     if not opened and isinstance(failure, IntegrityError) and not isinstance(failure, KeyringLostError):
         # A check could not open it either.
-        raise type(failure)(failure.message, hint=_FROM_A_COPY) from failure
+        raise type(failure)(failure.message, hint=FROM_A_COPY) from failure
     if not opened:
         raise failure or WrongKeyError("no key slot opens", hint="check the password")
     return opened[0] if len(opened) == 1 else _really_made(opened)
@@ -134,7 +133,7 @@ def _unlock_config(
     unknown_write_features(config.read_features, config.write_features)
     keyrings = list(list_names(storage, ObjectKind.KEYRING))
     if not newest_generation(keyrings):
-        raise IntegrityError(f"no keyring is left in {place_of(storage, 'keyrings')}", hint=_FROM_A_COPY)
+        raise IntegrityError(f"no keyring is left in {place_of(storage, 'keyrings')}", hint=FROM_A_COPY)
     slot, key, keyring = _open_keys(storage, configured, keyrings, secret)
     record = keyring.record
     unknown = unknown_write_features(
@@ -192,7 +191,7 @@ def _open_keys(
         require_no_later(storage, generation)
         where = place_of(storage, f"slots/{generation_group(generation)}")
         state = f"all {damaged} key slots are damaged" if damaged else "no key slot is left"
-        raise IntegrityError(f"{state} in {where}", hint=_FROM_A_COPY)
+        raise IntegrityError(f"{state} in {where}", hint=FROM_A_COPY)
     failure: EngineError | None = None
     for slot, slot_secret in attempts(slots, secret):
         try:
@@ -249,7 +248,7 @@ def _open_keyring(storage: Storage, configured: _Configured, keyrings: list[str]
     if failure is not None:
         raise failure
     where = place_of(storage, f"keyrings/{group}")
-    raise IntegrityError(f"the keyring of this repository is missing in {where}", hint=_FROM_A_COPY)
+    raise IntegrityError(f"the keyring of this repository is missing in {where}", hint=FROM_A_COPY)
 
 
 def _really_made(opened: list[OpenedRepository]) -> OpenedRepository:

@@ -122,7 +122,7 @@ def test_the_command_runs_as_if_typed_but_without_our_secrets(
         (("--stdin", "x", "--"), "--stdin needs a command"),
         (("--stdin", "x", "--", ""), "is empty"),
         (("--stdin", "a/b", "--", "true"), "--stdin a/b cannot name a file"),
-        (("--stdin", "", "--", "true"), "cannot name a file"),
+        (("--stdin", "", "--", "true"), "--stdin is empty"),
         (("--stdin", "..", "--", "true"), "cannot name a file"),
         (("--stdin", "x" * 256, "--", "true"), "cannot name a file"),
         (("--stdin", "x", "--path", "/", "--", "true"), "--stdin does not go with"),

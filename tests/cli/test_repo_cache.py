@@ -36,6 +36,9 @@ def test_forgetting(programs: Programs, state: Path) -> None:
     asked = programs.repo("cache", "--clear", secret=False)
     assert asked.code == exits.USAGE
     assert len(os.listdir(state)) == 2
+    assert "--dry-run" not in asked.err
+    assert "leave --clear out to see what it would forget" in asked.err
+    assert programs.repo("cache", "--clear", "", "--yes", secret=False).code == exits.USAGE
     unknown = programs.repo("cache", "--clear", "0123", "--yes", secret=False)
     assert (unknown.code, len(os.listdir(state))) == (exits.USAGE, 2)
     assert programs.repo("cache", "--clear", "--yes", secret=False).code == exits.DONE

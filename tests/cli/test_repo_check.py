@@ -101,6 +101,8 @@ def test_a_part_of_the_data(programs: Programs, tree: Path, words: tuple[str, ..
         ("--max-duration", "30m"),
         ("--read-data", "--max-duration", "30"),
         ("--read-data", "--max-duration", "0m"),
+        ("--read-data=50%", "--read-data-subset", "10%"),
+        ("--read-data-subset=10%", "--read-data=50%"),
     ],
 )
 def test_parts_and_times_that_make_no_sense(programs: Programs, words: tuple[str, ...]) -> None:

@@ -125,7 +125,7 @@ def test_rotate_names_what_ends_and_what_stays(programs: Programs, new_file: Pat
 
 
 def test_a_rotation_that_fails_says_that_nothing_has_ended(programs: Programs) -> None:
-    """What would end is told before, as that; nothing says that it has ended."""
+    """What is to end is told before, as that; nothing says that it has ended."""
     before = key(programs, "list", programs.repository, "--json").json["keys"]
     taken = programs.repository / "keychanges"
     for each in (taken, programs.repository / "intents"):
@@ -133,7 +133,7 @@ def test_a_rotation_that_fails_says_that_nothing_has_ended(programs: Programs) -
         each.write_bytes(b"no directory")
     failed = key(programs, "rotate", programs.repository, "--keep-file", programs.password_file)
     assert failed.code != exits.DONE
-    assert "would end: recovery code" in failed.err
+    assert "to end: recovery code" in failed.err
     assert "No recovery code stays" not in failed.err
     assert failed.out == ""
     for each in (taken, programs.repository / "intents"):

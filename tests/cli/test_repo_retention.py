@@ -75,6 +75,8 @@ def test_a_plan_is_shown_then_carried_out_and_undone(programs: Programs, tree: P
     assert ids(programs) == made[1:]
     back = programs.repo("undelete", programs.repository, "--all", "--json")
     assert [each["short_id"] for each in back.json["undeleted"]] == [made[0]]
+    none = programs.repo("undelete", programs.repository, "--all")
+    assert (none.code, "what a prune has taken is gone for good" in none.err) == (0, True)
     assert ids(programs) == made
     assert listed(programs, "--deleted") == []
 

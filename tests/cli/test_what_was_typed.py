@@ -35,6 +35,41 @@ def test_an_empty_path_is_not_the_working_directory(
     assert len(programs.repo("list", programs.repository, "--json").json["backups"]) == 1
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("key", "remove", "."),
+        ("show", "."),
+        ("hold", "."),
+        ("tag", ".", "--add", "kept"),
+        ("forget", ".", "--yes"),
+        ("undelete", "."),
+        ("copy", ".", "--to", "other"),
+        ("stats", "."),
+        ("ls", "."),
+        ("dump", "."),
+        ("diff", ".", "latest"),
+        ("find", "."),
+        ("find", "--backup", "", "x"),
+        ("tag", "latest", "--remove", ""),
+        ("list", "--source", ""),
+        ("list", "--tag", ""),
+        ("forget", "--keep-last", "1", "--source", "", "--yes"),
+        ("forget", "--keep-tag", "", "--yes"),
+        ("repair", "--adopt", ""),
+        ("key", "add", "--label", ""),
+    ],
+    ids="-".join,
+)
+def test_an_empty_name_names_nothing(programs: Programs, words: tuple[str, ...]) -> None:
+    """The first password has the label "": an unset variable would remove it."""
+    verb, *rest = ["" if word == "." else word for word in words]
+    before = sorted(Path(programs.repository).rglob("*"))
+    ended = programs.repo(verb, *rest[: verb == "key"], "-r", programs.repository, *rest[verb == "key" :])
+    assert (ended.code, ended.err.splitlines()[0].endswith(" is empty")) == (exits.USAGE, True)
+    assert sorted(Path(programs.repository).rglob("*")) == before
+
+
 @pytest.mark.parametrize("words", [("--path", "", "/"), ("--path", "x", "")])
 def test_explain_takes_no_empty_path_either(programs: Programs, words: tuple[str, ...]) -> None:
     assert "is empty" in programs.agent("explain", *words, secret=False).err

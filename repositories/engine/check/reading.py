@@ -155,6 +155,15 @@ def report_packs(repository: Repository, bad: Iterable[PackResult], lost: frozen
     return replaced
 
 
+def gone_packs(bad: Iterable[PackResult], lost: frozenset[bytes]) -> frozenset[bytes]:
+    """Return the packs that are not there any more and whose content lies whole in others: nothing of them is to prove.
+
+    One in whose place something else lies is none of them: it may be put back.
+    """
+    gone = (each for each in bad if each.failure == MISSING and each.bad)
+    return frozenset(each.pack.pack_id for each in gone if lost.isdisjoint(each.bad))
+
+
 def report_unlisted(unlisted: Unlisted, findings: Findings, *, read: bool) -> None:
     """Report an index that lacks packs which backups need; `read`: this check reads those like all others."""
     if unlisted.needed:

@@ -96,7 +96,8 @@ class CheckReport:
     Nor are `unused_packs`, of which no backup uses a single chunk: checkpoints, backups that are being made or were
     broken off, or backups whose manifests are gone without a trace. Counted only where nothing else is wrong.
 
-    Nor are `replaced_packs`: missing or damaged, but all that they held lies in other packs, too.
+    Nor are `replaced_packs`: missing or damaged, but all that they held lies in other packs, too. `gone_packs` of them
+    are missing: they count neither in `packs` nor in `proof`, and a prune takes them out of the index.
 
     `remembered`: results were written into the repository, so that damaged chunks are stored again by the next
     backup that still has them.
@@ -143,6 +144,7 @@ class CheckReport:
     suspect: tuple[PackResult, ...] = ()
     problems: list[CheckProblem] = field(default_factory=list)
     hurt: list[HurtBackup] = field(default_factory=list)
+    gone_packs: int = 0
 
     @property
     def ok(self) -> bool:

@@ -16,6 +16,7 @@ from repositories.engine.check.pulse import Pulse
 from repositories.engine.check.reading import (
     PackCheck,
     PackLook,
+    gone_packs,
     lost_chunks,
     report_packs,
     report_unlisted,
@@ -80,6 +81,7 @@ class _Found:
     around: Surroundings
     hurt: dict[str, HurtBackup]
     replaced: int
+    gone: int
     unused: tuple[int, int]
     proof: Proof
 
@@ -153,7 +155,8 @@ def _judge(
     around = look_around(repository, places.packs, look.bad.keys())
     for pack_id in around.vanished:
         findings.add("pack", object_name(ObjectKind.PACK, pack_id), "it vanished while the check went on: check again")
-    there = [pack for pack in places.packs if pack.pack_id not in around.swept]
+    gone = gone_packs(look.bad.values(), lost)
+    there = [pack for pack in places.packs if pack.pack_id not in around.swept | gone]
     return _Found(
         small=small,
         lone=lone,
@@ -163,6 +166,7 @@ def _judge(
         around=around,
         hurt=hurt,
         replaced=replaced,
+        gone=len(gone - around.swept),
         unused=(0, 0) if findings.count else unused(places, there, references.names, work.pulse),
         proof=prove(there, work.ledger, (look.read, look.bad.keys()), began_ns),
     )
@@ -181,6 +185,7 @@ def _report(work: _Work, found: _Found, known: Collection[str]) -> CheckReport:
         bytes_read=look.bytes_read,
         unreferenced_packs=found.around.unlisted.count,
         replaced_packs=found.replaced,
+        gone_packs=found.gone,
         problem_count=findings.count,
         remembered=work.memory.finish(found.hurt),
         unused_packs=found.unused[0],

@@ -30,6 +30,7 @@ class ForgetResult:
 
     `tombstone_id` (hex) names the deletion; None: nothing was put. `lost`: unreadable manifests (hex) that go.
     `uncertain`: a prune is under way that may have decided about the spared ones before, or a writer of one is.
+    `reserve_used`: the medium was full.
     """
 
     tombstone_id: str | None
@@ -38,6 +39,7 @@ class ForgetResult:
     already: int = 0
     lost: tuple[str, ...] = ()
     uncertain: bool = False
+    reserve_used: bool = False
 
 
 def forget(repository: Repository, plan: ForgetPlan) -> ForgetResult:
@@ -58,12 +60,19 @@ def forget(repository: Repository, plan: ForgetPlan) -> ForgetResult:
     if not going and not plan.lost:
         return ForgetResult(None, (), _spared(present, spared), already)
     manifests = [*(backup.manifest_id for backup in going), *plan.lost]
-    with deleting(repository) as writer:
-        tombstone = writer.delete(map(bytes.fromhex, manifests), plan.request.reason)
+    with deleting(repository) as room:
+        tombstone = room.writer.delete(map(bytes.fromhex, manifests), plan.request.reason)
         late = _must_stay(repository, plan.request, going)
-        uncertain = bool(late) and take_back(repository, late, "held, or the last of its source", writer).uncertain
-    deleted = tuple(backup for backup in going if backup.manifest_id not in late)
-    return ForgetResult(tombstone.hex(), deleted, _spared(present, {**spared, **late}), already, plan.lost, uncertain)
+        uncertain = bool(late) and take_back(repository, late, "held, or the last of its source", room.writer).uncertain
+    return ForgetResult(
+        tombstone_id=tombstone.hex(),
+        deleted=tuple(backup for backup in going if backup.manifest_id not in late),
+        spared=_spared(present, {**spared, **late}),
+        already=already,
+        lost=plan.lost,
+        uncertain=uncertain,
+        reserve_used=room.spent,
+    )
 
 
 def _must_stay(repository: Repository, request: ForgetRequest, going: list[Backup]) -> dict[str, Verdict]:

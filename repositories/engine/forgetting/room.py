@@ -6,6 +6,7 @@ Owns that order. Without it nobody could delete anything where there is no room,
 import contextlib
 import dataclasses
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from repositories.engine.errors import RepositoryError
 from repositories.engine.format.kinds import RESERVE_NAME
@@ -14,12 +15,25 @@ from repositories.engine.repository import Repository
 from repositories.engine.retention.writing import NotesWriter
 
 
+@dataclass(frozen=True, slots=True)
+class Room:
+    """`writer` may spend the reserve."""
+
+    writer: NotesWriter
+    storage: ReservedStorage
+
+    @property
+    def spent(self) -> bool:
+        """Whether it did: the medium was full."""
+        return self.storage.spent
+
+
 @contextlib.contextmanager
-def deleting(repository: Repository) -> Iterator[NotesWriter]:
+def deleting(repository: Repository) -> Iterator[Room]:
     """Give a writer that may spend the reserve; afterwards the next deletion and the prune have one again."""
     storage = ReservedStorage(repository.storage)
     try:
-        yield NotesWriter(dataclasses.replace(repository.store, storage=storage), repository.clock)
+        yield Room(NotesWriter(dataclasses.replace(repository.store, storage=storage), repository.clock), storage)
     finally:
         if storage.spent:
             _take_again(repository)

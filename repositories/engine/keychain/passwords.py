@@ -211,6 +211,9 @@ def _remove_slot(keys: Keychain, slot: Slot) -> None:
 
 
 def _find(slots: list[Slot], wanted: str) -> Slot:
+    if not wanted:
+        # The first password has no label: an empty name would mean just that one.
+        raise ConfigurationError("the label or id of a key is empty", hint="see syncova-repo key list")
     found = [slot for slot in slots if slot.facts.label == wanted]
     if not found and len(wanted) >= _LEAST_PREFIX:
         found = [slot for slot in slots if slot.facts.slot_id.hex().startswith(wanted.lower())]

@@ -6,6 +6,7 @@ Owns telling these apart. A creation that died left neither index nor packs nor 
 from repositories.engine.errors import EngineError, IntegrityError, RepositoryNotFoundError
 from repositories.engine.format.kinds import DIRECTORIES, ObjectKind
 from repositories.engine.objects.pairs import list_names
+from repositories.engine.objects.unopened import FROM_A_COPY
 from repositories.engine.storage.base import Storage
 
 _MADE = (ObjectKind.INDEX, ObjectKind.PACK, ObjectKind.MANIFEST)
@@ -24,7 +25,7 @@ def nothing_there(storage: Storage) -> EngineError:
         where = f"{place}/{config}" if place else config
         return IntegrityError(
             f"no config is left in {where}, but a repository lies there",
-            hint="bring it back from a copy of the repository: without it no password opens anything",
+            hint=FROM_A_COPY,
         )
     return RepositoryNotFoundError(
         f"there is no repository at {place or 'this location'}",

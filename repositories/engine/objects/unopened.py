@@ -7,6 +7,8 @@ from repositories.engine.keys.slots import Slot, SlotRole
 from repositories.engine.objects.pairs import list_names
 from repositories.engine.storage.base import Storage
 
+FROM_A_COPY = "bring it back from a copy of the repository, but no older key slots: those let ended passwords in"
+
 
 def require_no_later(storage: Storage, generation: int) -> None:
     """Raise KeyringLostError if there are slots of a later generation than `generation`, which has none.
@@ -18,7 +20,7 @@ def require_no_later(storage: Storage, generation: int) -> None:
         where = place_of(storage, f"keyrings/{generation_group(newest)}")
         raise KeyringLostError(
             f"the keyring of generation {newest} is missing in {where}, while its key slots are there",
-            hint="bring it back from a copy of the repository, but no older key slots: those let ended passwords in",
+            hint=FROM_A_COPY,
         )
 
 

@@ -80,6 +80,7 @@ def check_fields(report: CheckReport, *, read_data: bool) -> dict[str, Any]:
         "unused_packs": report.unused_packs,
         "unused_bytes": report.unused_bytes,
         "replaced_packs": report.replaced_packs,
+        "gone_packs": report.gone_packs,
         "remembered": report.remembered,
         "healed_packs": report.healed_packs,
         "read_twice": report.read_twice,

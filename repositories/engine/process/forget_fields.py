@@ -22,7 +22,7 @@ def forget_document(plan: ForgetPlan, result: ForgetResult | None) -> dict[str, 
         "warnings": list(plan.warnings),
     }
     if result is None:
-        return {**fields, "deleted": [], "spared": [], "already_deleted": 0, "uncertain": False}
+        return {**fields, "deleted": [], "spared": [], "already_deleted": 0, "uncertain": False, "reserve_used": False}
     return {
         **fields,
         "deleted": [name_fields(backup) for backup in result.deleted],
@@ -32,6 +32,7 @@ def forget_document(plan: ForgetPlan, result: ForgetResult | None) -> dict[str, 
         ],
         "already_deleted": result.already,
         "uncertain": result.uncertain,
+        "reserve_used": result.reserve_used,
     }
 
 

@@ -61,6 +61,7 @@ def prune_fields(report: PruneReport) -> dict[str, Any]:
         "unindexed_chunks": report.unindexed,
         "sweep": report.sweep,
         "reserve_used": report.reserve_used,
+        "reserve_lack": show_text(report.reserve_lack),
         "repack_stopped": report.repack_stopped,
         "waiting_for": [show_text(each) for each in report.waiting],
     }

@@ -77,7 +77,8 @@ class PruneReport:
 
     `waiting` names the sessions that a prune which was out of time still waited for: it is finished by the next one.
     `unindexed` chunks are named by backups and in no index: then packs in no index are kept. `reserve_used`: the medium
-    was full. `repack_stopped` says why packs that were planned were not repacked.
+    was full. `reserve_lack` says why the reserve is not whole at the end, if it is not. `repack_stopped` says why packs
+    that were planned were not repacked.
     """
 
     plan: PrunePlan = field(default_factory=PrunePlan)
@@ -95,6 +96,7 @@ class PruneReport:
     unindexed: int = 0
     sweep: int = 0
     reserve_used: bool = False
+    reserve_lack: str = ""
     repack_stopped: str = ""
     finished: bool = False
     waiting: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""The room that only deletion may spend: 4 MiB, given up when a prune meets a full medium, taken again at its end.
+"""The room that only deletion may spend: 4 MiB, given up when one meets a full medium, taken again when there is room.
 
 Owns the object `reserve`. A prune must put a lease, a mark, a sweep and an index before it may delete anything: without
 the reserve a full medium could never be cleaned.
@@ -8,6 +8,7 @@ import contextlib
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 
+from repositories.engine.display import show_bytes
 from repositories.engine.errors import ObjectMissingError, RepositoryError, StorageFullError
 from repositories.engine.format.kinds import RESERVE_NAME
 from repositories.engine.ids import Randomness
@@ -16,7 +17,8 @@ from repositories.engine.storage.base import Storage, StoredObject
 from repositories.engine.storage.delegating import DelegatingStorage
 
 RESERVE_BYTES = 4 * MIB
-_ROOM_WANTED = 4 * RESERVE_BYTES
+# It is written beside what is left of it, and something is left for what others put meanwhile.
+_ROOM_WANTED = RESERVE_BYTES + MIB
 
 
 class ReservedStorage(DelegatingStorage):
@@ -65,19 +67,19 @@ class ReservedStorage(DelegatingStorage):
             return self.spent
 
 
-def put_back(storage: Storage, randomness: Randomness) -> bool:
-    """Put the reserve if it is not there, or cut, and there is room for more than it; return whether it is whole now.
+def put_back(storage: Storage, randomness: Randomness) -> str:
+    """Put the reserve if it is not there, or cut, and there is room for it; return why it is not whole now, or "".
 
     A medium that refuses is no failure of the prune: the next one tries again. What is left of it stays until then.
     """
     with contextlib.suppress(ObjectMissingError):
         if storage.size(RESERVE_NAME) >= RESERVE_BYTES:
-            return True
+            return ""
     free = storage.free_space()
     if free is not None and free < _ROOM_WANTED:
-        return False
+        return f"to put it back takes {show_bytes(_ROOM_WANTED)} of free room, and {show_bytes(free)} are free"
     try:
         storage.put(RESERVE_NAME, randomness(RESERVE_BYTES), overwrite=True)
-    except RepositoryError:
-        return False
-    return True
+    except RepositoryError as error:
+        return f"the medium does not take it: {error.message}"
+    return ""

@@ -113,7 +113,7 @@ def _prune(repository: Repository, request: PruneRequest, hooks: Hooks, watch: t
     finally:
         pulse.report.reserve_used = storage.spent
         lease.end(failure)
-        put_back(storage.inner, store.randomness)
+        pulse.report.reserve_lack = put_back(storage.inner, store.randomness)
 
 
 class _Planned:

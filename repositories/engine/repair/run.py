@@ -130,5 +130,5 @@ def _mend_reserve(repository: Repository, state: str, steps: Steps) -> None:
 
 
 def _put_reserve(repository: Repository) -> None:
-    if not put_back(repository.storage, repository.store.randomness):
-        raise RepositoryError("the medium has no room for it", hint="make room, then repair again")
+    if lack := put_back(repository.storage, repository.store.randomness):
+        raise RepositoryError(lack, hint="make room, then repair or prune again")

@@ -261,7 +261,7 @@ class WriteSession:
         lost += self._references.find_again(taken, packs_of(self._live))
         if lost:
             raise CommitRefusedError(
-                f"a prune marked or removed {lost} packs or chunks that this {self._work} refers to; {_NOT_COMMITTED}",
+                f"a prune marked or removed what this {self._work} refers to, {lost:,} in all; {_NOT_COMMITTED}",
                 hint=f"run the {self._work} again",
             )
         self.fence = self._marks.highest

@@ -88,7 +88,7 @@ def test_a_full_medium_lets_backups_be_deleted_and_keeps_a_reserve() -> None:
     with pytest.raises(StorageFullError):
         place_hold(repository, backup(repository, made[0]), "a hold is no deletion")
     for number in (1, 2):
-        forget(repository, plan(repository, named(repository, made[number - 1])))
+        assert forget(repository, plan(repository, named(repository, made[number - 1]))).reserve_used
         assert listed(repository) == made[number:]
         assert len(storage.objects[RESERVE_NAME]) >= 3 * MIB
         storage.room = sum(map(len, storage.objects.values()))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from repositories.engine.errors import InventoryLostError, KeyringLostError
+from repositories.engine.errors import IntegrityError, InventoryLostError, KeyringLostError
 from repositories.engine.ids import system_randomness
 from repositories.engine.keychain import add_password, rotate
 from repositories.engine.opening import unlock
@@ -42,6 +42,16 @@ def test_a_lost_keyring_is_named_and_nobody_is_told_to_bring_old_slots_back(
     assert "slots/00000001" not in caught.value.message + caught.value.hint
     storage.objects.update(lost)
     open_repository(storage, PASSWORD)
+
+
+@pytest.mark.parametrize("start", ["keyrings/00000002", "slots/00000002", "config/"])
+@pytest.mark.parametrize("cut", [False, True])
+def test_what_is_damaged_in_both_copies_warns_of_old_slots_too(storage: MemoryStorage, start: str, cut: bool) -> None:
+    for name, data in lose(storage, start).items():
+        storage.objects[name] = data[:-1] if cut else data[:-1] + bytes([data[-1] ^ 1])
+    with pytest.raises(IntegrityError) as caught:
+        open_repository(storage, PASSWORD)
+    assert "no older key slots" in caught.value.hint
 
 
 def test_slots_of_a_rotation_that_was_broken_off_keep_nobody_out(storage: MemoryStorage) -> None:

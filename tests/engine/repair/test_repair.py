@@ -180,7 +180,23 @@ def test_a_cut_reserve_stays_where_there_is_no_room(storage: MemoryStorage, monk
     monkeypatch.setattr(MemoryStorage, "free_space", lambda _: MIB)
     report = mend(storage)
     assert (report.undone, report.after.reserve) == (1, "short")
+    assert "5.00 MiB of free room, and 1.00 MiB are free" in report.steps[0].message
+    assert "5.00 MiB of free room, and 1.00 MiB are free" in prune(storage).reserve_lack
     assert storage.objects[RESERVE_NAME] == bytes(1000)
+
+
+@pytest.mark.parametrize("mends", ["repair", "prune"])
+def test_a_reserve_is_made_whole_with_little_more_room_than_it_takes(
+    storage: MemoryStorage, monkeypatch: pytest.MonkeyPatch, mends: str
+) -> None:
+    """A `forget` on a full medium leaves seven eighths."""
+    storage.objects[RESERVE_NAME] = bytes(7 * MIB // 2)
+    monkeypatch.setattr(MemoryStorage, "free_space", lambda _: 5 * MIB)
+    if mends == "repair":
+        assert mend(storage).exit_code == 0
+    else:
+        assert prune(storage).reserve_lack == ""
+    assert len(storage.objects[RESERVE_NAME]) == 4 * MIB
 
 
 def test_a_cancelled_repair_is_run_again(storage: MemoryStorage, tmp_path: Path) -> None:
