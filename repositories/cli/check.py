@@ -150,7 +150,8 @@ def _print_lone(terminal: Terminal, report: dict[str, Any]) -> None:
         terminal.note(f"{objects} in one copy: a process died between the two; the next prune writes the other")
     if report["left_over"]:
         objects = show_count(report["left_over"], "object")
-        terminal.note(f"{objects} in one copy mean nothing: left by a process that was given up; a prune removes them")
+        left = "left by a process that was given up, or of keys from before a rotation"
+        terminal.note(f"{objects} not whole in two copies mean nothing: {left}; the next prune removes them")
 
 
 def _print_keys(terminal: Terminal, report: dict[str, Any]) -> None:

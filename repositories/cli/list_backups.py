@@ -57,7 +57,7 @@ def run(options: Options) -> int:
     if any(backup.manifest_id in hurt for backup in backups):
         terminal.warning("the last check could not have restored everything of what is shown as damaged")
     document = backups_document(backups, damaged, hurt, said)
-    terminal.document({**document, "inventory_lost": terminal.inventory_lost})
+    terminal.document({**document, "inventory_lost": terminal.inventory_lost, "sweep_lost": terminal.sweep_lost})
     return exit_code_of(terminal, damaged=bool(damaged))
 
 

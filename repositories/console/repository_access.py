@@ -108,10 +108,11 @@ def open_here(
 
     Who looks is warned of an earlier state. Who writes is refused for it: raises RepositoryRolledBackError, and
     UnsupportedFormatError where this program must not write. With `in_part` it is also opened where its inventory is
-    lost, which is warned of: its `refuse_writing` is an InventoryLostError then.
+    lost, which is warned of: its `refuse_writing` is an InventoryLostError then. A lost sweep is looked past with it.
     """
     # Heavy; a wrong option should not wait for it.
     from repositories.engine.process import opening
+    from repositories.engine.process.what_is_left import look_past_sweeps
 
     wanted = access(location, options, terminal)
     lost: InventoryLostError | None = None
@@ -127,6 +128,8 @@ def open_here(
         terminal.inventory_lost = True
         opening.warn_of_what_is_left(repository, lost)
     opening.watch_states(wanted, repository, writes=writes)
+    if in_part:
+        look_past_sweeps(repository, terminal.note_lost_sweep)
     if writes:
         repository.require_writable()
     return repository
@@ -134,7 +137,7 @@ def open_here(
 
 def exit_code_of(terminal: Terminal, *, damaged: bool = False) -> int:
     """Return how a command ends that has shown what it was asked for, and whether it met anything `damaged`."""
-    return exits.INTEGRITY if damaged or terminal.inventory_lost else exits.DONE
+    return exits.INTEGRITY if damaged or terminal.inventory_lost or terminal.sweep_lost else exits.DONE
 
 
 def own_paths(location: str) -> tuple[bytes, ...]:

@@ -31,6 +31,7 @@ class Terminal:
         self.verbose = verbose
         self.color = color
         self.inventory_lost = False
+        self.sweep_lost = False
         self._warned: list[str] = []
         # A terminal that cannot show a character gets its escape, never a traceback.
         for stream in (sys.stdout, sys.stderr):
@@ -99,10 +100,15 @@ class Terminal:
     def warned_of(self) -> dict[str, Any]:
         """The one object's fields for such warnings, in the order in which they came; empty where there were none.
 
-        Where a repository is looked at without its inventory, `inventory_lost` says so.
+        Where a repository is looked at without its inventory or a sweep, `inventory_lost` or `sweep_lost` says so.
         """
         warned: dict[str, Any] = {"warned": list(self._warned)} if self._warned else {}
-        return {**warned, "inventory_lost": True} if self.inventory_lost else warned
+        lost = {"inventory_lost": self.inventory_lost, "sweep_lost": self.sweep_lost}
+        return {**warned, **{name: True for name, is_lost in lost.items() if is_lost}}
+
+    def note_lost_sweep(self) -> None:
+        """Take note that a sweep of the repository is lost and was looked past."""
+        self.sweep_lost = True
 
     def failure(self, failure: Failure, **fields: Any) -> None:
         """Tell why the command failed: one line and a hint on stderr, with --json also the one object on stdout.

@@ -6,6 +6,7 @@ key was retired, is only counted here: it is as if it were not there.
 
 import contextlib
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from repositories.engine.check.leavings import Leavings
@@ -25,6 +26,7 @@ from repositories.engine.format.kinds import (
     WRITTEN_TWICE,
     ObjectKind,
     generation_group,
+    generation_of,
     names_of,
     object_id_of,
     object_name,
@@ -95,7 +97,7 @@ def check_copies(repository: Repository, beat: Beat) -> SmallObjects:
 
 @dataclass(frozen=True, slots=True)
 class LoneCopies:
-    """Objects of which one copy alone is there, and which are no problem.
+    """Objects of which two whole copies are not there, and which are no problem.
 
     `half_done`: whoever put or removed them died between the two copies, or is at it. `left_over` mean nothing.
     """
@@ -116,7 +118,7 @@ def confirm_suspects(repository: Repository, seen: SmallObjects, leavings: Leavi
         wrong = _look_at(repository, kind, name).wrong if name in there[kind] else []
         if wrong and is_half_done(repository.store, kind, name, leases):
             half_done += 1
-        elif wrong and leavings.mean_nothing(kind, name):
+        elif wrong and (leavings.mean_nothing(kind, name) or _is_of_ended_keys(repository, kind, name, wrong)):
             left_over += 1
         else:
             for copy, message in wrong:
@@ -125,6 +127,15 @@ def confirm_suspects(repository: Repository, seen: SmallObjects, leavings: Leavi
     if damaged:
         findings.add("keyring", DIRECTORIES[ObjectKind.SLOT], f"damaged: {show_count(damaged, 'key slot')}")
     return LoneCopies(half_done, left_over)
+
+
+def _is_of_ended_keys(repository: Repository, kind: ObjectKind, name: str, wrong: Sequence[tuple[str, str]]) -> bool:
+    """Tell whether it belongs to an earlier generation of the keys, and nothing can tell a whole copy of it.
+
+    The newest keyring holds all that such a keyring held, and the next prune removes it.
+    """
+    unknowable = kind is ObjectKind.KEYRING or (kind is ObjectKind.SLOT and len(wrong) == len(names_of(kind, name)))
+    return unknowable and generation_of(name) < repository.keyring.generation
 
 
 def _look_at(repository: Repository, kind: ObjectKind, name: str) -> _Look:

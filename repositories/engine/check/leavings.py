@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from repositories.engine.errors import IntegrityError, ObjectMissingError, UnsupportedFormatError
 from repositories.engine.format.collection import SweepRecord
 from repositories.engine.format.commits import ManifestRecord
-from repositories.engine.format.kinds import ObjectKind, names_of, object_id_of
+from repositories.engine.format.kinds import ObjectKind, generation_of, names_of, object_id_of
 from repositories.engine.format.records import decode
 from repositories.engine.objects.store import steadily
 from repositories.engine.prune.segments import Segment, packs_in, read_segments, replaced
@@ -56,7 +56,7 @@ class Leavings:
 
     def _is_earlier(self, name: str, _: bytes) -> bool:
         """Tell whether it is of a generation of keys that has ended."""
-        return int(name.split("/")[-2], 16) < self.repository.keyring.generation
+        return generation_of(name) < self.repository.keyring.generation
 
     def _is_no_backup(self, _: str, manifest_id: bytes) -> bool:
         """Tell whether it is void or deleted."""

@@ -29,11 +29,12 @@ from repositories.engine.check.reserve import state_of_reserve
 from repositories.engine.check.surroundings import Surroundings, look_around
 from repositories.engine.check.void import void_manifests
 from repositories.engine.display import show_count, show_text
-from repositories.engine.errors import IntegrityError, InventoryLostError
+from repositories.engine.errors import EngineError, IntegrityError, InventoryLostError
 from repositories.engine.format.kinds import ObjectKind, object_name
 from repositories.engine.manifest.backups import Backup
 from repositories.engine.manifest.root import decode_root
 from repositories.engine.repository import Repository, StoredManifest
+from repositories.engine.sessions.fences import FenceLostError
 from repositories.engine.sessions.views import read_newest_sweep
 
 _TRIES = 3
@@ -89,11 +90,9 @@ class _Found:
 def _check(repository: Repository, request: CheckRequest, hooks: Hooks, until: float | None) -> CheckReport:
     began_ns = hooks.clock.now_ns()
     findings, pulse = Findings(), Pulse(hooks, until)
-    if repository.refuse_writing is not None:
-        if isinstance(repository.refuse_writing, InventoryLostError):
-            findings.add("inventory", repository.id, repository.refuse_writing.message)
-        else:
-            findings.add("rollback", repository.id, repository.refuse_writing.message)
+    refused = repository.refuse_writing
+    if refused is not None:
+        findings.add(_kind_of(refused), repository.id, refused.message)
     small = check_copies(repository, pulse)
     # Backups before the index: what is committed meanwhile refers to packs that an older index does not know.
     listed = repository.backups(deleted=True)
@@ -108,6 +107,12 @@ def _check(repository: Repository, request: CheckRequest, hooks: Hooks, until: f
     packs = PackCheck(repository, places, request, ledger, memory)
     known = frozenset(stored.object_id for stored in listed)
     return _report(work, _look_and_judge(work, packs, (small, present), began_ns), known)
+
+
+def _kind_of(refused: EngineError) -> str:
+    """Return what is wrong where nothing may be written."""
+    kinds: dict[type[EngineError], str] = {InventoryLostError: "inventory", FenceLostError: "sweep"}
+    return kinds.get(type(refused), "rollback")
 
 
 def _look_and_judge(work: _Work, packs: PackCheck, seen: tuple[SmallObjects, list[Backup]], began_ns: int) -> _Found:

@@ -138,6 +138,11 @@ def generation_group(generation: int) -> str:
     return f"{generation:08x}"
 
 
+def generation_of(name: str) -> int:
+    """Return the generation that the name of a keyring or slot tells."""
+    return int(name.split("/")[-2], 16)
+
+
 def newest_generation(names: list[str]) -> int:
     """Return the highest generation among names of keyrings or slots; 0 if there are none."""
     groups = [name.split("/")[-2] for name in names]

@@ -65,6 +65,8 @@ class ObjectStore:
     passed_by: frozenset[bytes] = frozenset()
     kept: dict[bytes, Any] = field(default_factory=dict, repr=False, compare=False)
     """Records that were read, by id, of kinds that are listed again and again; an object never changes."""
+    past_sweeps: Callable[[EngineError], None] | None = field(default=None, repr=False, compare=False)
+    """For who only looks: told of a lost sweep, which is then looked past. Without it that is refused."""
 
     def new_id(self) -> bytes:
         """Return a fresh random object id."""

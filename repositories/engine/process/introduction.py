@@ -13,6 +13,7 @@ from repositories.engine.process.channel import Channel
 from repositories.engine.process.opening import open_for
 from repositories.engine.process.protocol import ControllerInfo, Log, Opened
 from repositories.engine.process.requests import ControllerReference, Request
+from repositories.engine.process.what_is_left import look_past_sweeps
 from repositories.engine.repository import Repository
 
 
@@ -30,8 +31,14 @@ def introduce_reader(request: Request, channel: Channel) -> Repository:
     """Do what `introduce` does, also where the newest inventory is lost: what the newest keys have sealed is read then.
 
     What that leaves out is warned of. Nothing may be written, and nothing is compared with what was seen before or
-    remembered.
+    remembered. A lost sweep is looked past, which is warned of, too.
     """
+    repository = _introduce_what_is_left(request, channel)
+    look_past_sweeps(repository)
+    return repository
+
+
+def _introduce_what_is_left(request: Request, channel: Channel) -> Repository:
     try:
         return introduce(request, channel)
     except InventoryLostError as error:

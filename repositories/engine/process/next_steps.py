@@ -14,7 +14,8 @@ def next_step(report: CheckReport) -> str:
         return "find out who put an older state there; if it is as it should be: check again with --accept-rollback"
     if "inventory" in kinds:
         return "bring the inventory back from a copy of the repository, then check again: only then all can be checked"
-    if "index" in kinds:
+    # Without a sweep it is not known what is lost rightly.
+    if kinds & {"index", "sweep"}:
         return _MEND
     if report.problem_count and report.problem_count == sum(each.barred for each in report.suspect):
         return "check again as a user who may read all of the repository: nothing is known to be damaged"

@@ -73,13 +73,21 @@ def plan_fields(backup: Backup, target: bytes, plan: RestorePlan) -> dict[str, A
     }
 
 
-def doubted(fields: dict[str, Any], lost: Sequence[str], *, inventory_lost: bool = False) -> dict[str, Any]:
+def doubted(
+    fields: dict[str, Any], lost: Sequence[str], *, inventory_lost: bool = False, sweep_lost: bool = False
+) -> dict[str, Any]:
     """Return the same for a backup that was taken for the newest, though any of the `lost` may be newer.
 
-    With `inventory_lost` it was chosen among those backups alone that the newest keys have sealed.
+    With `inventory_lost` it was chosen among those backups alone that the newest keys have sealed, with `sweep_lost`
+    among all that are whole, such as count no more with them.
     """
-    told = {**fields, "lost_manifests": [show_text(name) for name in lost], "inventory_lost": inventory_lost}
-    if (lost or inventory_lost) and fields["exit_code"] == 0:
+    told = {
+        **fields,
+        "lost_manifests": [show_text(name) for name in lost],
+        "inventory_lost": inventory_lost,
+        "sweep_lost": sweep_lost,
+    }
+    if (lost or inventory_lost or sweep_lost) and fields["exit_code"] == 0:
         told["exit_code"] = _SKIPPED
         told["state"] = PARTIAL if fields["state"] == RESTORED else fields["state"]
     return told

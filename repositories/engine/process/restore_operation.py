@@ -17,7 +17,7 @@ from repositories.engine.process.protocol import Log
 from repositories.engine.process.reports import bucket_of, progress_event
 from repositories.engine.process.requests import Request, RestoreOrder
 from repositories.engine.process.restore_fields import doubted, plan_fields, restore_fields
-from repositories.engine.process.what_is_left import choose_backup, is_in_part
+from repositories.engine.process.what_is_left import choose_backup, is_in_part, is_past_sweeps
 from repositories.engine.progress import Progress, ProgressGate
 from repositories.engine.restore import (
     Deletion,
@@ -61,7 +61,8 @@ def restore_backup(request: Request, channel: Channel) -> dict[str, Any]:
         fields = plan_fields(backup, wanted.target, plan(repository, backup, wanted, hooks))
     else:
         fields = restore_fields(backup, wanted.target, restore(repository, backup, wanted, hooks))
-    return doubted(fields, lost if order.backup == LATEST else (), inventory_lost=is_in_part(repository))
+    lost = lost if order.backup == LATEST else []
+    return doubted(fields, lost, inventory_lost=is_in_part(repository), sweep_lost=is_past_sweeps(repository))
 
 
 def _in_place(request: Request, order: RestoreOrder, backup: Backup) -> bytes:

@@ -23,6 +23,7 @@ from repositories.engine.format.kinds import (
     WRITTEN_TWICE,
     ObjectKind,
     generation_group,
+    generation_of,
     names_of,
     object_id_of,
     object_name,
@@ -79,6 +80,8 @@ class CopyMender:
             self._mend_pair(pair, next(iter(pair.whole.items())), steps)
         elif pair.wrong and pair.name in self._astray:
             self._mend_pair(pair, self._astray[pair.name], steps)
+        elif pair.kind is ObjectKind.SLOT and generation_of(pair.name) < self._repository.keyring.generation:
+            return  # what it opened has ended, and the next prune removes it
         elif pair.wrong and pair.kind is not ObjectKind.INDEX:
             steps.fail("copy", pair.name, "no copy of it is whole: bring it back from a copy of the repository")
         elif len(set(pair.whole.values())) > 1:
@@ -144,7 +147,7 @@ class CopyMender:
             secret, randomness = self._request.secret, store.randomness
             self._opened = unlock(self._repository.storage, secret, randomness, without_inventory=True)
         generation = self._repository.keyring.generation
-        if int(name.split("/")[-2], 16) != generation:
+        if generation_of(name) != generation:
             raise RetiredKeyError(f"{name} is of an earlier generation")
         key, config_bytes = self._opened.generation_key, self._opened.config_bytes
         repository_id = self._repository.config.repository_id

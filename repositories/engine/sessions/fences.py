@@ -7,7 +7,14 @@ from collections.abc import Sequence
 
 import msgspec
 
+from repositories.engine.errors import IntegrityError
 from repositories.engine.ids import OBJECT_ID_LENGTH
+
+
+class FenceLostError(IntegrityError):
+    """No copy of a prune's mark or sweep can be read: what counts, and what may be gone soon, is not known."""
+
+    code = "FENCE_LOST"
 
 
 class MarksView(msgspec.Struct, frozen=True):

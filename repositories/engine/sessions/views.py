@@ -6,6 +6,7 @@ Owns the listing; the rules are in fences.py.
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
+from repositories.engine.errors import IntegrityError, RetiredKeyError
 from repositories.engine.format.collection import MarkRecord, SweepRecord
 from repositories.engine.format.kinds import ObjectKind
 from repositories.engine.format.records import Record, decode
@@ -13,9 +14,10 @@ from repositories.engine.format.verification import CheckedRecord, DamageRecord
 from repositories.engine.ids import CHUNK_ID_LENGTH
 from repositories.engine.objects.store import ObjectStore, steadily
 from repositories.engine.objects.torn import was_torn
-from repositories.engine.sessions.fences import MarksView, SweepView, split_ids
+from repositories.engine.sessions.fences import FenceLostError, MarksView, SweepView, split_ids
 
 _R = TypeVar("_R", bound=Record)
+_MEND = "repair the repository: syncova-repo repair LOCATION (of a medium that is read only: a copy of it)"
 
 
 def read_marks(store: ObjectStore) -> MarksView:
@@ -49,8 +51,11 @@ def read_sweep_records(store: ObjectStore) -> dict[bytes, SweepRecord]:
 
 
 def read_newest_sweep(store: ObjectStore) -> SweepView:
-    """Return what the sweep with the highest number accepts, or the view of a repository that was never swept."""
-    newest = steadily(lambda: _newest_sweep(store))
+    """Return what the sweep with the highest number accepts, or the view of a repository that was never swept.
+
+    Raises FenceLostError where a sweep is lost, unless `store.past_sweeps` looks past it: then all is accepted.
+    """
+    newest = steadily(lambda: _sweep_to_look_by(store))
     if newest is None:
         return SweepView()
     return SweepView(
@@ -76,8 +81,22 @@ def accepted_by_newest_sweep(store: ObjectStore) -> Callable[[bytes, int], bool]
 
 def read_swept_packs(store: ObjectStore) -> frozenset[bytes]:
     """Return the packs that the newest sweep takes away: one that is missing is no loss, whatever an index says."""
-    newest = steadily(lambda: _newest_sweep(store))
+    newest = steadily(lambda: _sweep_to_look_by(store))
     return split_ids(newest.packs) if newest is not None else frozenset()
+
+
+def _sweep_to_look_by(store: ObjectStore) -> SweepRecord | None:
+    """Return the newest sweep; for who looks past a lost one, none: that one may be the newest.
+
+    No fence is ever taken by that (`read_marks`), and nobody who writes looks past anything.
+    """
+    try:
+        return _newest_sweep(store)
+    except FenceLostError as error:
+        if store.past_sweeps is None:
+            raise
+        store.past_sweeps(error)
+        return None
 
 
 def _newest_sweep(store: ObjectStore) -> SweepRecord | None:
@@ -90,15 +109,25 @@ def _newest_sweep(store: ObjectStore) -> SweepRecord | None:
 def _records(
     store: ObjectStore, kind: ObjectKind, record_type: type[_R], known: Mapping[bytes, _R] | None = None
 ) -> dict[bytes, _R]:
-    """Return the records of a kind of which none may be overlooked; raises IntegrityError for a damaged one.
+    """Return the records of a kind of which none may be overlooked; raises FenceLostError for a damaged one.
 
     One that was torn in its put is none: the prune that put it died there, and never went by it.
     """
     listed = store.read_whole(kind, known or {}, lambda payload: decode(payload, record_type))
     for object_id in listed.damaged:
         if not was_torn(store.storage, kind, object_id):
-            store.read(kind, object_id)
+            _require_readable(store, kind, object_id)
     return listed.found
+
+
+def _require_readable(store: ObjectStore, kind: ObjectKind, object_id: bytes) -> None:
+    """Read an object that could not be read; what a retired key sealed, or is of another format, says so itself."""
+    try:
+        store.read(kind, object_id)
+    except RetiredKeyError:
+        raise
+    except IntegrityError as error:
+        raise FenceLostError(f"no copy can be read of {error.message}", hint=_MEND) from error
 
 
 def read_damage_records(store: ObjectStore) -> dict[bytes, DamageRecord]:
