@@ -273,12 +273,12 @@ class WriteSession:
     def _is_settled(self) -> bool:
         """Tell whether the manifest just put will count: no mark, sweep or rotation has come since the fence was taken.
 
-        A mark is enough to doubt: its prune may have listed the manifests before this one was put, and not have put its
-        sweep yet (tests/engine/model/). So is a rotation's announcement
-        (tests/engine/keychain/test_rotation_model.py).
+        A mark is enough to doubt, for its prune may have listed before this put; so is a rotation's announcement.
         """
-        marks, standing = self._store.both(self._read_marks, self._keys.look)
-        return marks.highest <= self.fence and standing is Standing.QUIET
+        if self._store.storage.reads_at_once > 1:  # both come after the put, and need nothing of each other
+            marks, standing = self._store.both(self._read_marks, self._keys.look)
+            return marks.highest <= self.fence and standing is Standing.QUIET
+        return self._read_marks().highest <= self.fence and self._keys.look() is Standing.QUIET
 
     def _read_marks(self) -> MarksView:
         try:

@@ -35,6 +35,11 @@ class DelegatingStorage(Storage):
         """Return how many reads may be under way."""
         return self.inner.reads_at_once
 
+    @property
+    def looks_are_cheap(self) -> bool:
+        """Tell whether asking for sizes one by one takes hardly longer than all at once."""
+        return self.inner.looks_are_cheap
+
     def will_read(self, ranges: Iterable[ObjectRange]) -> None:
         """Pass the hint on."""
         self.inner.will_read(ranges)

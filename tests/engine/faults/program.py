@@ -16,8 +16,8 @@ from tests.engine.fakes import CHEAP
 _open_dearly = keychain_package.open_keychain
 
 
-def _open_cheaply(medium: Storage, secret: bytes) -> Keychain:
-    return dataclasses.replace(_open_dearly(medium, secret), kdf=CHEAP)
+def _open_cheaply(medium: Storage, secret: bytes, *, without_inventory: bool = False) -> Keychain:
+    return dataclasses.replace(_open_dearly(medium, secret, without_inventory=without_inventory), kdf=CHEAP)
 
 
 if __name__ == "__main__":
