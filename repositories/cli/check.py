@@ -205,8 +205,12 @@ def _print_notes(terminal: Terminal, report: dict[str, Any]) -> None:
         packs = show_count(report["read_twice"], "pack")
         terminal.note(f"{packs} could be read at the second try only: look at cables, memory and network")
     if report["void_manifests"]:
-        void = show_count(report["void_manifests"], "manifest")
-        terminal.note(f"{void} came too late for a prune and count as no backups: see repair --adopt")
+        count = report["void_manifests"]
+        counts, were = ("counts as no backup", "it was") if count == 1 else ("count as no backups", "they were")
+        terminal.note(
+            f"{show_count(count, 'manifest')} {counts}: a prune had decided before {were} there (written too late, or "
+            "brought back since), and content may be gone: repair --adopt all reads it all, and takes what is whole"
+        )
     if report["reserve"] != "present":
         state = report["reserve"]
         terminal.note(

@@ -37,9 +37,10 @@ class Options(LocationOptions):
 
 
 def run(options: Options) -> int:
-    """Print the backups; an empty repository is no error, a lost backup or inventory ends with 13."""
+    """Print the backups; an empty repository is no error, a lost or missing backup or inventory ends with 13."""
     # Heavy; a wrong option should not wait for it.
     from repositories.engine.manifest.backups import list_backups
+    from repositories.engine.manifest.withheld import withheld
     from repositories.engine.process.describe import backups_document
     from repositories.engine.process.label_fields import said_now
 
@@ -51,14 +52,27 @@ def run(options: Options) -> int:
     said = said_now(repository)
     backups = [backup for backup in listed if backup.deleted == options.deleted and _is_wanted(backup, options, said)]
     damaged, hurt = repository.damaged_manifests(), repository.hurt_manifests()
+    # Without the inventory nothing tells what was deleted before the rotation.
+    missing = {} if terminal.inventory_lost else withheld(repository, listed, said.notes)
     _print(terminal, backups, hurt, said)
     for name in damaged:
         terminal.warning(f"{name} is damaged in both copies: that backup is lost")
+    _warn_of(missing, terminal)
     if any(backup.manifest_id in hurt for backup in backups):
         terminal.warning("the last check could not have restored everything of what is shown as damaged")
     document = backups_document(backups, damaged, hurt, said)
-    terminal.document({**document, "inventory_lost": terminal.inventory_lost, "sweep_lost": terminal.sweep_lost})
-    return exit_code_of(terminal, damaged=bool(damaged))
+    lost = [f"manifests/{each.hex()}" for each in sorted(missing)]
+    lacking = {"inventory_lost": terminal.inventory_lost, "sweep_lost": terminal.sweep_lost}
+    terminal.document({**document, "missing_manifests": lost, **lacking})
+    return exit_code_of(terminal, damaged=bool(damaged or missing))
+
+
+def _warn_of(missing: dict[bytes, str], terminal: Terminal) -> None:
+    for manifest_id, naming in sorted(missing.items()):
+        terminal.warning(
+            f"manifests/{manifest_id.hex()} is neither there nor deleted, though {naming} names it: that backup is "
+            "lost or withheld; check tells more"
+        )
 
 
 def _is_wanted(backup: "Backup", options: Options, said: "Said") -> bool:

@@ -9,6 +9,7 @@ from repositories.console import exits
 from repositories.engine.repository import open_repository
 from repositories.engine.storage.local import LocalStorage
 from tests.cli.programs import Programs
+from tests.engine.prune.builders import run
 from tests.engine.repositories import PASSWORD
 
 
@@ -89,3 +90,48 @@ def test_who_holds_it_up_is_named(programs: Programs, tree: Path) -> None:
     report = ended.json
     assert (report["finished"], stored(programs)) == (False, before)
     assert f"reader of process {os.getpid()} on " in report["waiting_for"][0]
+
+
+def test_a_backup_that_is_missing_is_told_and_stops_it_until_it_is_given_up(programs: Programs, tree: Path) -> None:
+    """3.4, 3.14: whoever has its manifest may bring it back."""
+    forget_first(programs, tree)
+    programs.back_up(tree)
+    first, second = programs.repo("list", programs.repository, "--json").json["backups"]
+    name = f"manifests/{first['manifest_id']}"
+    withheld(programs, first["manifest_id"])
+    shown = programs.repo("list", programs.repository, "--json")
+    assert shown.code == exits.INTEGRITY
+    assert ([each["id"] for each in shown.json["backups"]], shown.json["missing_manifests"]) == ([second["id"]], [name])
+    assert f"{name} is neither there nor deleted, though backup {second['short_id']} names it" in shown.err
+    confirmed = programs.repo("check", programs.repository, "--accept-rollback")
+    assert confirmed.code == exits.INTEGRITY
+    refused = programs.repo("prune", programs.repository)
+    assert refused.code == exits.INTEGRITY
+    assert f"{name} is lost or withheld" in refused.err
+    assert programs.repo("forget", programs.repository, name, "--yes").code == exits.DONE
+    assert programs.repo("prune", programs.repository).code == exits.DONE
+    assert programs.repo("list", programs.repository).code == exits.DONE
+
+
+def test_a_manifest_that_comes_back_after_a_prune_is_told_for_what_it_is(programs: Programs, tree: Path) -> None:
+    """Nothing names the newest one, so that a prune which never saw it takes what it needs."""
+    forget_first(programs, tree)
+    (newest,) = programs.repo("list", programs.repository, "--json").json["backups"]
+    kept = withheld(programs, newest["manifest_id"])
+    run(LocalStorage(str(programs.repository)))
+    for path, data in kept.items():
+        path.write_bytes(data)
+    checked = programs.repo("check", programs.repository)
+    assert checked.code == exits.DONE
+    assert "1 manifest counts as no backup: a prune had decided before it was there" in checked.out + checked.err
+    assert "brought back since), and content may be gone: repair --adopt all" in checked.out + checked.err
+
+
+def withheld(programs: Programs, manifest_id: str) -> dict[Path, bytes]:
+    """Take both copies of a manifest away; return them."""
+    found = [path for path in Path(programs.repository).rglob(manifest_id) if path.is_file()]
+    kept = {path: path.read_bytes() for path in found}
+    for path in found:
+        path.unlink()
+    assert len(kept) == 2
+    return kept

@@ -8,6 +8,8 @@ from repositories.engine.format.collection import MarkRecord, SweepRecord
 from repositories.engine.format.kinds import ObjectKind
 from repositories.engine.format.records import encode
 from repositories.engine.high_water import HighWater, merge
+from repositories.engine.manifest.backups import list_backups
+from repositories.engine.manifest.withheld import withheld
 from repositories.engine.objects.store import ObjectStore
 from repositories.engine.repository import Repository, open_repository
 from repositories.engine.rollback import judge, read_high_water
@@ -81,7 +83,8 @@ class Observer:
 
 
 def require_no_alarm(states: list[dict[str, bytes]]) -> None:
-    """Whoever looked at any of these states, and at some or all before it, takes none that follows for an earlier one.
+    """Whoever looked at any of these states, and at some or all before it, takes none that follows for an earlier one,
+    and misses no backup that is named.
 
     Opening may finish what a process left, so that each look has a copy of its own. What cannot be read is left to the
     operation to tell, and adds nothing to the memory.
@@ -94,6 +97,7 @@ def require_no_alarm(states: list[dict[str, bytes]]) -> None:
             now = read_high_water(repository, HighWater())
         except IntegrityError:
             continue
+        assert not withheld(repository, list_backups(repository, deleted=True)), at
         for remembered, since in memories.items():
             shown = read_high_water(repository, remembered)
             assert judge(repository, remembered, shown) == "", (since, at, objects.keys() ^ states[at - 1].keys())

@@ -1,4 +1,4 @@
-"""Checks that no backup was taken away unseen: each backup names its parent and the heads it found.
+"""Checks that no backup was taken away unseen: others name it, holds and tags, and the inventory of a rotation.
 
 Owns the report; what is compared is in manifest/withheld.py.
 """
@@ -6,7 +6,6 @@ Owns the report; what is compared is in manifest/withheld.py.
 from collections.abc import Sequence
 
 from repositories.engine.check.report import Findings
-from repositories.engine.display import show_text
 from repositories.engine.format.kinds import ObjectKind, object_name
 from repositories.engine.manifest.backups import Backup
 from repositories.engine.manifest.withheld import withheld
@@ -14,10 +13,10 @@ from repositories.engine.repository import Repository
 
 
 def check_links(repository: Repository, backups: Sequence[Backup], findings: Findings) -> None:
-    """Report manifests that a backup names and that are neither there nor deleted by a tombstone."""
-    for manifest_id, name in sorted(withheld(repository, backups).items()):
+    """Report manifests that are named and that are neither there nor deleted by a tombstone."""
+    for manifest_id, naming in sorted(withheld(repository, backups).items()):
         findings.add(
             "manifest",
             object_name(ObjectKind.MANIFEST, manifest_id),
-            f"backup {show_text(name)} names it, but it is neither there nor deleted: that backup is lost or withheld",
+            f"{naming} names it, but it is neither there nor deleted: that backup is lost or withheld",
         )

@@ -91,7 +91,7 @@ def plan(repository: Repository, request: ForgetRequest) -> ForgetPlan:
     backups = list_backups(repository)
     damaged = [name.rpartition("/")[2] for name in repository.damaged_manifests()]
     lost = tuple(each for each in damaged if any(_means(word, each) for word in request.ids))
-    lost += _withheld(repository, request, backups)
+    lost += _withheld(repository, request)
     facts = gather(repository, backups, readable_notes(repository), now_ns)
     if request.ids:
         verdicts = _named(repository, request, tuple(facts.values()), now_ns, lost)
@@ -104,12 +104,14 @@ def plan(repository: Repository, request: ForgetRequest) -> ForgetPlan:
     return ForgetPlan(request, judged, tuple(warnings), lost)
 
 
-def _withheld(repository: Repository, request: ForgetRequest, backups: Sequence[Backup]) -> tuple[str, ...]:
-    """Return the manifests (hex) named here that others name, too, and that are neither there nor deleted."""
+def _withheld(repository: Repository, request: ForgetRequest) -> tuple[str, ...]:
+    """Return the manifests (hex) named here that something else names, too, and that are neither there nor deleted."""
     words = {word.removeprefix(_MANIFESTS) for word in request.ids}
     if not any(map(_MANIFEST_ID.fullmatch, words)):
         return ()
-    return tuple(sorted(words & {each.hex() for each in withheld(repository, backups)}))
+    # What a deleted backup names stops a prune, too.
+    every = list_backups(repository, deleted=True)
+    return tuple(sorted(words & {each.hex() for each in withheld(repository, every)}))
 
 
 def _means(word: str, manifest_id: str) -> bool:

@@ -21,6 +21,7 @@ from repositories.engine.format.kinds import ObjectKind, object_name
 from repositories.engine.format.records import decode
 from repositories.engine.manifest.root import BackupRoot, decode_root
 from repositories.engine.manifest.unfinished import SourceKey, source_of
+from repositories.engine.manifest.withheld import name_of, named_by
 from repositories.engine.objects.store import ObjectStore
 from repositories.engine.objects.torn import was_torn
 from repositories.engine.prune.liveness import Liveness
@@ -61,7 +62,8 @@ def list_backups(store: ObjectStore) -> Listed:
 class Keeper:
     """Walks what is kept. One `keep` after the other sees what has changed in between.
 
-    `highest_fence` is that of all that was read, whether it counts or not.
+    `highest_fence` is that of all that was read, whether it counts or not; `named` are the manifests that those name
+    which count, deleted or not.
     """
 
     def __init__(self, store: ObjectStore, liveness: Liveness, now_ns: int) -> None:
@@ -74,6 +76,7 @@ class Keeper:
         self._useless: set[bytes] = set()
         self._long_void: set[bytes] = set()
         self.highest_fence = 0
+        self.named: dict[bytes, str] = {}
 
     def keep(self, listed: Listed, sweep: SweepView, deleted: frozenset[bytes], mark: int | None = None) -> Kept:
         """Walk what counts and is not `deleted`; return what stays and what goes.
@@ -110,9 +113,12 @@ class Keeper:
         self._note(root)
         self._fences[manifest_id] = record.fence
         self.highest_fence = max(self.highest_fence, record.fence)
+        counts = sweep.accepts_manifest(manifest_id, record.fence)
+        if counts:
+            self.named.update(dict.fromkeys(named_by(root), name_of(root)))
         if manifest_id in deleted:
             return "gone"
-        if not sweep.accepts_manifest(manifest_id, record.fence):
+        if not counts:
             self._note_void(manifest_id, record)
             return "void"
         self._liveness.add(root)

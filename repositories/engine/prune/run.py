@@ -13,10 +13,12 @@ from repositories.engine.display import show_count
 from repositories.engine.errors import EngineError, OperationCancelledError, UnsupportedFormatError
 from repositories.engine.format.collection import SessionPurpose
 from repositories.engine.format.kinds import ObjectKind
+from repositories.engine.manifest.withheld import named_elsewhere
 from repositories.engine.objects.store import ObjectStore
 from repositories.engine.progress import Progress
 from repositories.engine.prune.allocation import return_large_buffers
 from repositories.engine.prune.fence import Fence
+from repositories.engine.prune.keeping import Kept
 from repositories.engine.prune.others import Others, Sleep, only_prune, remove_dead
 from repositories.engine.prune.planning import make_plan
 from repositories.engine.prune.remains import has_several, torn_notes
@@ -25,6 +27,7 @@ from repositories.engine.prune.repacking import Repacker, RepackOrder
 from repositories.engine.prune.report import PruneReport, PruneRequest
 from repositories.engine.prune.reserve import ReservedStorage, put_back
 from repositories.engine.prune.survey import Seen, Survey
+from repositories.engine.prune.withheld import require_all_there
 from repositories.engine.repository import Repository
 from repositories.engine.retention.deleted import NotesReader
 from repositories.engine.retention.writing import affirm_deletions
@@ -124,6 +127,9 @@ class _Planned:
         self.doomed = read_marks(store).packs
         self.survey = Survey(store, others, hooks.clock, pulse)
         self.seen: Seen = self.survey.look(first=True)
+        self._store = store
+        self._notes = NotesReader(store).read()
+        self.require_all_there(self.seen.kept)
         pulse.enter("planning")
         self.choice = self.survey.choose(self.doomed)
         uses = list(self.survey.uses(self.seen, self.choice, self.doomed))
@@ -136,17 +142,22 @@ class _Planned:
         report.deleted_backups = self.seen.kept.deleted
         report.unindexed = self.survey.liveness.unindexed
         self.report = report
-        for line in self._warnings(store):
+        for line in self._warnings():
             hooks.log("warning", line)
 
-    def _warnings(self, store: ObjectStore) -> Iterator[str]:
+    def require_all_there(self, kept: Kept) -> None:
+        """Raise BackupUnreadableError if a backup is named that is neither there nor deleted."""
+        named = {**named_elsewhere(self._store, self._notes), **self.survey.named()}
+        known = kept.manifests | kept.manifests_gone | self._notes.deletions.keys()
+        require_all_there(self._store, {each: name for each, name in named.items() if each not in known})
+
+    def _warnings(self) -> Iterator[str]:
         if unindexed := self.report.unindexed:
             chunks = show_count(unindexed, "chunk")
             yield f"{chunks} of backups in no index: packs that no index names are kept; run check, then repair"
-        notes = NotesReader(store).read()
-        for name in notes.damaged[:1]:
+        for name in self._notes.damaged[:1]:
             yield f"{name} cannot be read and may be a hold: no deleted backup is removed; run check, then repair"
-        for name in notes.lost[:1]:
+        for name in self._notes.lost[:1]:
             yield f"{name} cannot be read and may undo a deletion: no deleted backup is removed; run check, then repair"
 
 
@@ -224,6 +235,7 @@ class _Work:
             return
         self._pulse.enter("looking again")
         seen = self._planned.survey.look(first=False, mark=number)
+        self._planned.require_all_there(seen.kept)
         gone = self._still_dead()
         self.report.unmarked_packs = len(self._dead - gone)
         self._pulse.enter("deleting")

@@ -139,6 +139,10 @@ class Survey:
         """
         return self._swept & self._sizes.keys()
 
+    def named(self) -> Mapping[bytes, str]:
+        """Return the manifests that the backups name which were looked at, each with what names it."""
+        return self._keeper.named
+
     def highest_fence(self) -> int:
         """Return the highest fence of the manifests, checkpoints and segments that were looked at."""
         return max([self._keeper.highest_fence, *(each.fence for each in self._segments.values())])
