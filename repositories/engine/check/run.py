@@ -92,7 +92,7 @@ def _check(repository: Repository, request: CheckRequest, hooks: Hooks, until: f
     findings, pulse = Findings(), Pulse(hooks, until)
     refused = repository.refuse_writing
     if refused is not None:
-        findings.add(_kind_of(refused), repository.id, refused.message)
+        findings.add(kind_of_refusal(refused), repository.id, refused.message)
     small = check_copies(repository, pulse)
     # Backups before the index: what is committed meanwhile refers to packs that an older index does not know.
     listed = repository.backups(deleted=True)
@@ -109,7 +109,7 @@ def _check(repository: Repository, request: CheckRequest, hooks: Hooks, until: f
     return _report(work, _look_and_judge(work, packs, (small, present), began_ns), known)
 
 
-def _kind_of(refused: EngineError) -> str:
+def kind_of_refusal(refused: EngineError) -> str:
     """Return what is wrong where nothing may be written."""
     kinds: dict[type[EngineError], str] = {InventoryLostError: "inventory", FenceLostError: "sweep"}
     return kinds.get(type(refused), "rollback")
