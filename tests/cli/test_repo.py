@@ -80,7 +80,9 @@ def test_info_tells_keys_and_sizes(programs: Programs, tree: Path) -> None:
 def test_list_is_oldest_first_and_has_the_fixed_fields(programs: Programs, tree: Path) -> None:
     """design.md 4: `list` is {"backups": [{id, short_id, source, time, state, …}]}."""
     listed = programs.repo("list", programs.repository, "--json").json
-    assert listed == {"backups": [], "damaged_manifests": [], "inventory_lost": False}
+    assert listed == {
+        "backups": [], "damaged_manifests": [], "missing_manifests": [], "inventory_lost": False, "sweep_lost": False,
+    }  # fmt: skip
     assert programs.repo("list", programs.repository).out == "no backups\n"
     programs.back_up(tree, words=("--source", "one", "--tag", "weekly"))
     programs.back_up(tree, words=("--source", "two"))
