@@ -29,7 +29,7 @@ BY_NAME = Ordering("name", "name_key")
 class WindowsView(ApiView):
     """GET lists windows by name; POST makes one (201), and says which objectives it breaks."""
 
-    scopes = {"GET": (Scope.JOBS_READ,), "POST": (Scope.JOBS_WRITE,)}
+    scopes = {"GET": (Scope.JOBS_READ,), "POST": (Scope.WINDOWS_WRITE,)}
     bodies, queries, statuses = {"POST": WindowBody}, {"GET": PageFilter}, {"POST": 201}
 
     def get(self, request: Request) -> Response:
@@ -53,7 +53,7 @@ class WindowsView(ApiView):
 class WindowView(ApiView):
     """GET shows one window, PUT replaces it, DELETE ends it; what waits is planned anew at once."""
 
-    scopes = {"GET": (Scope.JOBS_READ,), "PUT": (Scope.JOBS_WRITE,), "DELETE": (Scope.JOBS_WRITE,)}
+    scopes = {"GET": (Scope.JOBS_READ,), "PUT": (Scope.WINDOWS_WRITE,), "DELETE": (Scope.WINDOWS_WRITE,)}
     bodies, statuses = {"PUT": WindowBody}, {"DELETE": 204}
 
     def get(self, request: Request, window_id: uuid.UUID) -> Response:

@@ -6,6 +6,7 @@ Owns how a view is described. An answer's form is an object here; its fields are
 import re
 from typing import Any
 
+from django.conf import settings
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.types import OpenApiTypes
@@ -39,6 +40,22 @@ class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-c
     def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, Any]:
         """Return the scheme's description."""
         return {"type": "http", "scheme": "bearer", "description": "An API token: syncova_…"}
+
+
+class PersonScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    """The session of a person who has logged in."""
+
+    target_class = "syncova_project.access.authentication.PersonAuthentication"
+    name = "session"
+
+    def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, Any]:
+        """Return the scheme's description."""
+        return {
+            "type": "apiKey",
+            "in": "cookie",
+            "name": settings.SESSION_COOKIE_NAME,
+            "description": "The cookie of the admin's login; what changes something needs the header X-CSRFToken too.",
+        }
 
 
 class ApiSchema(AutoSchema):

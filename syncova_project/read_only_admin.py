@@ -1,16 +1,19 @@
 """What every admin page is built on: everything readable and searchable, nothing added, edited or deleted.
 
-States change by services alone, so the admin offers no form for them. Owns how foreign text is shown on its pages:
+States change by services alone, so the admin offers no form for them. Who may look has the app's right to read, as in
+the API, or Django's view permission. Owns how foreign text is shown on its pages:
 control and direction characters escaped here, markup escaped by the templates.
 """
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from django.contrib import admin
 from django.db.models import Model
 from django.http import HttpRequest
 
+from syncova_project.access.people import may
+from syncova_project.access.scopes import Scope
 from syncova_project.log import single_line
 
 if TYPE_CHECKING:
@@ -21,10 +24,28 @@ else:
     _ModelAdmin, _TabularInline = admin.ModelAdmin, admin.TabularInline
 
 EMPTY = "-"
+_READ: Final = {"jobs": Scope.JOBS_READ, "repositories": Scope.REPOSITORIES_READ, "access": Scope.AUDIT_READ}
 
 
-class ReadOnlyAdmin(_ModelAdmin):
-    """An admin page that only shows; who may look is decided by Django's view permission."""
+class ReadByRight:
+    """Lets those look who hold the app's right to read; mixed in before Django's own class."""
+
+    opts: Any
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Tell whether the person may look at these rows."""
+        right = _READ.get(self.opts.app_label)
+        if right is not None and may(request.user, right):
+            return True
+        return bool(super().has_view_permission(request, obj))  # type: ignore[misc]
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        """Tell whether the person sees that there are such pages."""
+        return self.has_view_permission(request)
+
+
+class ReadOnlyAdmin(ReadByRight, _ModelAdmin):
+    """An admin page that only shows."""
 
     actions = None
     list_per_page = 50
@@ -43,7 +64,7 @@ class ReadOnlyAdmin(_ModelAdmin):
         return False
 
 
-class ReadOnlyInline(_TabularInline):
+class ReadOnlyInline(ReadByRight, _TabularInline):
     """Rows of another table beneath a page; they only show."""
 
     extra = 0

@@ -22,7 +22,7 @@ from rest_framework.utils import json
 from rest_framework.views import APIView
 
 from syncova_project import clock
-from syncova_project.access.authentication import BearerAuthentication, Principal
+from syncova_project.access.authentication import BearerAuthentication, PersonAuthentication, Principal
 from syncova_project.access.idempotency import KeyedRequest, answer_once
 from syncova_project.access.permissions import HasScope
 from syncova_project.access.scopes import Scope
@@ -61,7 +61,7 @@ class ApiView(APIView):
 
     schema = ApiSchema()
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]
-    authentication_classes = [BearerAuthentication]
+    authentication_classes = [BearerAuthentication, PersonAuthentication]
     permission_classes = [HasScope]
     parser_classes = [BoundedJSONParser]
     renderer_classes = [JSONRenderer]

@@ -113,7 +113,10 @@ TEMPLATES: list[dict[str, Any]] = [
     }
 ]
 REST_FRAMEWORK: dict[str, Any] = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["syncova_project.access.authentication.BearerAuthentication"],
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "syncova_project.access.authentication.BearerAuthentication",
+        "syncova_project.access.authentication.PersonAuthentication",
+    ],
     "DEFAULT_PERMISSION_CLASSES": ["syncova_project.access.permissions.HasScope"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],

@@ -1,17 +1,20 @@
-"""Bearer authentication: turns the Authorization header into a principal.
+"""Authentication: turns the Authorization header, or without one a person's session, into a principal.
 
 Owns the header's form alone; which token it is, access.selectors says. The principal is no Django user: a token has
 rights of its own and never a person's session.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
+from django.conf import settings
 from rest_framework import exceptions
-from rest_framework.authentication import BaseAuthentication, get_authorization_header
+from rest_framework.authentication import BaseAuthentication, SessionAuthentication, get_authorization_header
 from rest_framework.request import Request
 
 from syncova_project import clock
 from syncova_project.access.models import ApiToken
+from syncova_project.access.people import actor_of_person, rights_of
 from syncova_project.access.selectors import token_find
 
 KEYWORD = b"bearer"
@@ -29,6 +32,11 @@ class Principal:
     def of_token(cls, token: ApiToken) -> "Principal":
         """Return the principal of a live token; the prefix tells two tokens of one name apart."""
         return cls(actor=f"token:{token.name} ({token.prefix})", scopes=frozenset(token.scopes))
+
+    @classmethod
+    def of_person(cls, user: Any) -> "Principal":
+        """Return the principal of somebody who is logged in."""
+        return cls(actor=actor_of_person(user), scopes=frozenset(rights_of(user)))
 
 
 class BearerAuthentication(BaseAuthentication):
@@ -50,3 +58,17 @@ class BearerAuthentication(BaseAuthentication):
     def authenticate_header(self, request: Request) -> str:
         """Return the challenge of a 401."""
         return "Bearer"
+
+
+class PersonAuthentication(SessionAuthentication):
+    """A session of the admin's login, without an Authorization header; what changes something needs the CSRF token."""
+
+    def authenticate(self, request: Request) -> tuple[Any, None] | None:
+        """Return the person's principal, None without a session; PermissionDenied where the CSRF token is missing."""
+        if settings.SESSION_COOKIE_NAME not in request.COOKIES:
+            return None
+        user = request._request.user
+        if not user.is_authenticated or not user.is_active:
+            return None
+        self.enforce_csrf(request)
+        return Principal.of_person(user), None

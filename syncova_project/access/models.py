@@ -31,6 +31,8 @@ class ApiToken(models.Model):
     class Meta:
         db_table = "api_tokens"
         ordering = ["-id"]
+        # The same rights, for people and their groups: `access.jobs.read` and so on.
+        permissions = [(scope, scope) for scope in ALL_SCOPES]
         constraints = [
             models.CheckConstraint(name="api_tokens_name_is_not_blank", condition=Q(name__regex=r"\S")),
             models.CheckConstraint(name="api_tokens_digest_has_32_bytes", condition=Q(digest__length=32)),

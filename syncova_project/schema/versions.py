@@ -53,6 +53,8 @@ STEPS: Final[tuple[str, ...]] = (
     "jobs.0050_restored_database",
     "access.0030_right_to_restore_in_place",
     "jobs.0039_lists_over_history",
+    "access.0040_more_rights",
+    "access.0041_ready_groups",
 )
 
 

@@ -87,7 +87,8 @@ def test_one_key_makes_one_window_and_a_name_names_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "right"), [("GET", "jobs.read"), ("PUT", "jobs.write"), ("DELETE", "jobs.write"), ("POST", "jobs.write")]
+    ("method", "right"),
+    [("GET", "jobs.read"), ("PUT", "windows.write"), ("DELETE", "windows.write"), ("POST", "windows.write")],
 )
 def test_each_asks_for_its_right(method: str, right: str) -> None:
     """E1."""
