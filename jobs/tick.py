@@ -1,4 +1,4 @@
-"""One pass of the scheduler (A1): guard, restored dump, reaper, unanswered runs, zones, claim, deadlines, admission.
+"""One pass of the scheduler (A1): guard, dump, reaper, unanswered runs, zones, claim, deadlines, admission, seals.
 
 Owns the order alone. Many at once are fine: each step is safe by its own transactions, so a pass that dies half-way
 is no different from one that began later.
@@ -20,6 +20,7 @@ from jobs.unanswered import ring_or_withdraw
 from jobs.upkeep import claim_upkeep
 from jobs.zone_rules import adopt_zone_rules
 from repositories.services import inspections_sweep
+from syncova_project.access.sealing import seal_entries
 
 # A wish that came while a pass was on is answered at once, but a stream of wishes must not keep one task for ever.
 _MOST_ROUNDS: Final = 3
@@ -71,6 +72,7 @@ def _do(start: PassStart) -> PassResult:
     kept_up = claim_upkeep(now=start.now)
     expired = expire_late(now=start.now)
     admitted = admit_waiting(now=start.now)
+    seal_entries(now=start.now)
     return PassResult(
         began=True,
         orphaned=orphaned,

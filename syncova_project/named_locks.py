@@ -18,6 +18,7 @@ class NamedLock(enum.IntEnum):
     WINDOWS = 7_365_003
     SCHEMA = 7_365_004
     FENCES = 7_365_005
+    AUDIT_SEALS = 7_365_006
 
 
 @dataclass(frozen=True, slots=True)

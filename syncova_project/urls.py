@@ -16,6 +16,7 @@ urlpatterns = [
     path("health/ready", health.ready, name="health-ready"),
     path("admin/", admin.site.urls),
     path("api/v1/schema", SpectacularJSONAPIView.as_view(), name="schema"),
+    path("api/v1/", include("syncova_project.access.urls")),
     path("api/v1/", include("repositories.urls")),
     path("api/v1/", include("jobs.urls")),
 ]

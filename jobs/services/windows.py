@@ -64,10 +64,11 @@ def window_change(window_id: uuid.UUID, new: WindowInput, *, actor: str, now: dt
     with transaction.atomic():
         change_windows()
         row = _get(window_id)
+        before = _told(row)
         for name, value in columns.items():
             setattr(row, name, value)
         _save(row, insert=False)
-        broken = _apply(row, "window.change", actor, now)
+        broken = _apply(row, "window.change", actor, now, before=before)
     return Saved(row, broken)
 
 
@@ -136,13 +137,20 @@ def _save(row: Window, *, insert: bool) -> None:
         ) from error
 
 
-def _apply(row: Window, action: str, actor: str, now: dt.datetime) -> Sequence[str]:
+def _told(row: Window) -> dict[str, object]:
+    """Return all that a window says, as the trail keeps it."""
+    whose = {"repository_id": row.repository_id, "job_id": row.job_id}
+    levels = {name: str(value) for name, value in whose.items() if value is not None}
+    return {"name": row.name, **levels, **windows.definition_of(rule_of(row))}
+
+
+def _apply(row: Window, action: str, actor: str, now: dt.datetime, **told: object) -> Sequence[str]:
     """Let the new set of windows hold for what waits; return the jobs whose objectives it breaks."""
     rules = current_rules()
     revive_stuck(rules, now=now)
     recompute_waiting(rules, now=now)
     broken = broken_by(rules, changed=rule_of(row), now=now)
-    details = {"name": row.name, "kind": row.kind, "breaks_objectives_of": broken}
+    details = {"kind": row.kind, **_told(row), "breaks_objectives_of": broken, **told}
     audit_record(actor=actor, action=action, subject_type="window", subject_id=row.id, now=now, details=details)
     request_pass()
     return broken

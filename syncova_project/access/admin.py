@@ -2,7 +2,8 @@
 
 from django.contrib import admin
 
-from syncova_project.access.models import ApiToken, AuditEntry
+from syncova_project.access import people_admin  # noqa: F401 - its pages take the place of Django's
+from syncova_project.access.models import ApiToken, AuditEntry, AuditSeal
 from syncova_project.read_only_admin import ReadOnlyAdmin, shown
 
 
@@ -40,3 +41,12 @@ class AuditEntryAdmin(ReadOnlyAdmin):
         shown("request_id"),
         shown("address"),
     )
+
+
+@admin.register(AuditSeal)
+class AuditSealAdmin(ReadOnlyAdmin):
+    """The chain over the audit trail; `manage verify_audit` proves it."""
+
+    list_display = ("position", "entry_id", "sealed_at")
+    search_fields = ("=position", "=entry_id")
+    fields = readonly_fields = ("position", "entry_id", "sealed_at")

@@ -10,3 +10,7 @@ class AccessConfig(AppConfig):
     label = "access"
     verbose_name = "Access"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Listen to logins once there are models."""
+        from syncova_project.access import logins  # noqa: F401 - the models are not there before

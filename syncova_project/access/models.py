@@ -1,7 +1,7 @@
-"""Rows of access control: tokens, the audit trail, idempotency keys.
+"""Rows of access control: tokens, the audit trail and its seals, idempotency keys.
 
-Owns what the database must hold about them. Holds no rule of its own: services write, the triggers of the first
-migration refuse any change of the audit trail.
+Owns what the database must hold about them. Holds no rule of its own: services write, triggers of the migrations
+refuse any change of the audit trail and of its seals.
 """
 
 from django.contrib.postgres.fields import ArrayField
@@ -64,7 +64,13 @@ class AuditEntry(models.Model):
         db_table = "audit_entries"
         ordering = ["-id"]
         verbose_name_plural = "audit entries"
-        indexes = [models.Index(name="audit_entries_by_subject", fields=["subject_type", "subject_id", "-id"])]
+        # What each page of GET /audit is answered from, newest first.
+        indexes = [
+            models.Index(name="audit_entries_by_time", fields=["-at", "-id"]),
+            models.Index(name="audit_entries_by_actor", fields=["actor", "-at", "-id"]),
+            models.Index(name="audit_entries_by_action", fields=["action", "-at", "-id"]),
+            models.Index(name="audit_entries_of_subject", fields=["subject_type", "subject_id", "-at", "-id"]),
+        ]
         constraints = [
             models.CheckConstraint(name="audit_entries_actor_is_not_blank", condition=Q(actor__regex=r"\S")),
             models.CheckConstraint(name="audit_entries_action_is_not_blank", condition=Q(action__regex=r"\S")),
@@ -72,6 +78,59 @@ class AuditEntry(models.Model):
 
     def __str__(self) -> str:
         return single_line(f"{self.action} by {self.actor}")
+
+
+class UnsealedEntry(models.Model):
+    """An audit entry that waits for its seal; a trigger writes the row together with the entry."""
+
+    entry_id = models.BigIntegerField(primary_key=True)
+
+    class Meta:
+        db_table = "audit_unsealed_entries"
+
+    def __str__(self) -> str:
+        return str(self.entry_id)
+
+
+class AuditSeal(models.Model):
+    """One link of the chain over the audit trail: an entry's digest, and the hash of the seal before this one.
+
+    No foreign key: that an entry is gone has to be tellable.
+    """
+
+    position = models.BigIntegerField(primary_key=True)
+    entry_id = models.BigIntegerField(unique=True)
+    digest = models.BinaryField()
+    previous = models.BinaryField()
+    sealed_at = models.DateTimeField()
+
+    class Meta:
+        db_table = "audit_seals"
+        ordering = ["position"]
+        constraints = [
+            models.CheckConstraint(name="audit_seals_position_is_positive", condition=Q(position__gt=0)),
+            models.CheckConstraint(name="audit_seals_digest_has_32_bytes", condition=Q(digest__length=32)),
+            models.CheckConstraint(name="audit_seals_previous_has_32_bytes", condition=Q(previous__length=32)),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.position)
+
+
+class AuditSealMark(models.Model):
+    """Which seal the log was told, and when: once a day the newest one."""
+
+    position = models.BigIntegerField()
+    seal = models.BinaryField()
+    told_at = models.DateTimeField()
+
+    class Meta:
+        db_table = "audit_seal_marks"
+        ordering = ["id"]
+        constraints = [models.CheckConstraint(name="audit_seal_marks_seal_has_32_bytes", condition=Q(seal__length=32))]
+
+    def __str__(self) -> str:
+        return str(self.position)
 
 
 class IdempotencyKey(models.Model):

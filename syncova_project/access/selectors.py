@@ -1,13 +1,15 @@
-"""Reads of access control: which token is it.
+"""Reads of access control: which token is it, and what the audit trail says.
 
 Owns the look-up of a presented token. Writes nothing but the time of last use.
 """
 
 import datetime as dt
+from collections.abc import Mapping
+from typing import Any
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
-from syncova_project.access.models import ApiToken
+from syncova_project.access.models import ApiToken, AuditEntry
 from syncova_project.access.tokens import make_token, parse_token
 
 USE_IS_NOTED_EVERY = dt.timedelta(minutes=1)
@@ -27,6 +29,19 @@ def token_find(*, text: str, now: dt.datetime) -> ApiToken | None:
         return None
     _note_use(token, now)
     return token
+
+
+def audit_matching(filters: Mapping[str, Any]) -> QuerySet[AuditEntry]:
+    """Return the entries that all the given filters let through: whole words, and a half-open stretch of time."""
+    found = AuditEntry.objects.all()
+    for name in ("actor", "action", "subject_type", "subject_id"):
+        if name in filters:
+            found = found.filter(**{name: filters[name]})
+    if "since" in filters:
+        found = found.filter(at__gte=filters["since"])
+    if "until" in filters:
+        found = found.filter(at__lt=filters["until"])
+    return found
 
 
 def is_live(token: ApiToken, now: dt.datetime) -> bool:

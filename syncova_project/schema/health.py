@@ -21,6 +21,9 @@ TRIGGERS: Final = frozenset(
         "repository_freezes_is_append_only",
         "repository_freezes_is_never_truncated",
         "audit_entries_is_append_only",
+        "audit_entries_wait_for_seals",
+        "audit_seals_is_append_only",
+        "audit_seal_marks_is_append_only",
     }
 )
 _APPS: Final = ("jobs", "repositories", "access")

@@ -55,6 +55,7 @@ STEPS: Final[tuple[str, ...]] = (
     "jobs.0039_lists_over_history",
     "access.0040_more_rights",
     "access.0041_ready_groups",
+    "access.0042_audit_seals",
 )
 
 

@@ -41,7 +41,16 @@ LATER = NOW + dt.timedelta(hours=1)
 OURS = ("access", "repositories", "jobs", "agents", "workers")
 # Kept answers are nobody's business; a job's sources stand on its page, the scheduler's row tells nothing by itself,
 # logs are read over the API, where they are bounded, and what was seen of a repository is the engine's to judge.
-HIDDEN = {"DatabaseHome", "IdempotencyKey", "SchedulerState", "RunLogChunk", "JobSource", "RepositoryMemory"}
+HIDDEN = {
+    "UnsealedEntry",
+    "AuditSealMark",
+    "DatabaseHome",
+    "IdempotencyKey",
+    "SchedulerState",
+    "RunLogChunk",
+    "JobSource",
+    "RepositoryMemory",
+}
 
 
 def test_every_model_is_in_the_admin_and_read_only() -> None:

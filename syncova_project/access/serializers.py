@@ -1,0 +1,49 @@
+"""Bodies and query parameters of the API of access control, and its rows as JSON.
+
+Owns names, forms and bounds of what may be sent in. Shows no digest and no secret.
+"""
+
+from typing import Any, Final
+
+from rest_framework import serializers
+
+from syncova_project.access.models import AuditEntry
+from syncova_project.instants import instant
+from syncova_project.paging import DEFAULT_LIMIT, MAX_LIMIT
+from syncova_project.rest import StrictSerializer
+
+_MAX_WORDS: Final = 300
+
+
+class AuditFilter(StrictSerializer):
+    """The query parameters of GET /audit: `since` is within, `until` no longer."""
+
+    actor = serializers.CharField(max_length=_MAX_WORDS, required=False)
+    action = serializers.CharField(max_length=_MAX_WORDS, required=False)
+    subject_type = serializers.CharField(max_length=_MAX_WORDS, required=False)
+    subject_id = serializers.CharField(max_length=_MAX_WORDS, required=False)
+    since = serializers.DateTimeField(required=False)
+    until = serializers.DateTimeField(required=False)
+    cursor = serializers.CharField(max_length=2000, default="")
+    limit = serializers.IntegerField(min_value=1, max_value=MAX_LIMIT, default=DEFAULT_LIMIT)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Refuse an id without its kind: an id alone names nothing."""
+        if "subject_id" in attrs and "subject_type" not in attrs:
+            raise serializers.ValidationError({"subject_type": ["Is needed beside subject_id."]})
+        return attrs
+
+
+def audit_json(entry: AuditEntry) -> dict[str, Any]:
+    """Return one entry of the audit trail."""
+    return {
+        "id": entry.pk,
+        "at": instant(entry.at),
+        "actor": entry.actor,
+        "action": entry.action,
+        "subject_type": entry.subject_type,
+        "subject_id": entry.subject_id,
+        "details": entry.details,
+        "request_id": entry.request_id,
+        "address": entry.address,
+    }

@@ -1,0 +1,7 @@
+"""Addresses of the API of access control, below /api/v1/."""
+
+from django.urls import path
+
+from syncova_project.access import views
+
+urlpatterns = [path("audit", views.AuditView.as_view(), name="audit")]
