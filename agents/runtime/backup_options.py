@@ -3,9 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from typer import Argument, Option
-
-from repositories.console.options import LongOptions
+from repositories.console.options import Argument, LongOptions, Option
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

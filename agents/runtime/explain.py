@@ -5,11 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument, Option
-
 from repositories.console import exits
 from repositories.console.failures import CommandError
-from repositories.console.options import OutputOptions
+from repositories.console.options import Argument, Option, OutputOptions
 from repositories.console.paths import GivenRule, absolute, exclude_rules, misplaced
 from repositories.console.repository_access import VARIABLE, own_data, own_paths, resolve
 from repositories.console.terminal import terminal_of

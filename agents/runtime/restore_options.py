@@ -3,9 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from typer import Option
-
-from repositories.console.options import LongOptions
+from repositories.console.options import LongOptions, Option
 
 OVERWRITE = ("never", "if-newer", "if-changed", "always")
 

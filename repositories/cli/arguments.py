@@ -3,10 +3,8 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from typer import Argument
-
 from repositories.console.failures import CommandError
-from repositories.console.options import LongOptions, RepositoryOptions
+from repositories.console.options import Argument, LongOptions, RepositoryOptions
 
 LOCATION_RULE = "Leave LOCATION out with -r or SYNCOVA_REPOSITORY."
 

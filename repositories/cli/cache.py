@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
-from typer import Argument, Option
 
 from repositories.console import exits
 from repositories.console.confirming import confirm
 from repositories.console.failures import CommandError
-from repositories.console.options import OutputOptions
+from repositories.console.options import Argument, Option, OutputOptions
 from repositories.console.repository_access import index_directory, require_named, seen_directory
 from repositories.console.terminal import Terminal, terminal_of
 from repositories.engine.display import show_bytes, show_count, show_path, show_text, show_time, time_field

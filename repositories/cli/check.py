@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import msgspec
-from typer import Option
 
 from repositories.cli.arguments import LOCATION_RULE, LongLocationOptions, expect
 from repositories.cli.durations import parse_duration
 from repositories.console.engine_run import run_engine
 from repositories.console.failures import CommandError
+from repositories.console.options import Option
 from repositories.console.progress_view import choose_view
 from repositories.console.repository_access import access, split_location
 from repositories.console.terminal import Terminal, terminal_of

@@ -4,14 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from typer import Argument, Option
-
 from repositories.cli.arguments import LOCATION_RULE
 from repositories.cli.naming import split_ids
 from repositories.console import exits
 from repositories.console.engine_run import run_engine
 from repositories.console.failures import LocationMissingError
-from repositories.console.options import LongOptions
+from repositories.console.options import Argument, LongOptions, Option
 from repositories.console.passwords import PasswordPlace, read_secret, warn_if_public
 from repositories.console.progress_view import choose_view
 from repositories.console.repository_access import access, access_to, resolve

@@ -5,11 +5,10 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Option
-
 from repositories.cli.arguments import LOCATION_RULE, LocationOptions, expect
 from repositories.console import exits
 from repositories.console.failures import CommandError, OutputLostError
+from repositories.console.options import Option
 from repositories.console.passwords import PasswordPlace, read_new_password, read_secret, warn_if_public
 from repositories.console.repository_access import access_to, resolve, split_location
 from repositories.console.storage_credentials import credentials_for

@@ -5,13 +5,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument, Option
-
 from repositories.cli.entry_lines import facts, named
 from repositories.cli.sizes import parse_size
 from repositories.cli.spooled import print_spooled
 from repositories.console.failures import CommandError
-from repositories.console.options import RepositoryOptions
+from repositories.console.options import Argument, Option, RepositoryOptions
 from repositories.console.repository_access import exit_code_of, open_here, split_location
 from repositories.console.terminal import Terminal, terminal_of
 from repositories.console.times import parse_moment

@@ -3,15 +3,13 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Argument, Option
-
 from repositories.cli.arguments import LOCATION_RULE
 from repositories.cli.durations import parse_duration
 from repositories.cli.naming import split_ids
 from repositories.cli.undelete import PRUNING
 from repositories.console import exits
 from repositories.console.confirming import confirm
-from repositories.console.options import RepositoryOptions
+from repositories.console.options import Argument, Option, RepositoryOptions
 from repositories.console.repository_access import open_here
 from repositories.console.terminal import Terminal, terminal_of
 from repositories.engine.display import show_count, show_text, show_time

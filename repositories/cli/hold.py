@@ -3,13 +3,11 @@
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from typer import Argument, Option
-
 from repositories.cli.arguments import LOCATION_RULE, expect
 from repositories.cli.undelete import PRUNING
 from repositories.console import exits
 from repositories.console.failures import CommandError
-from repositories.console.options import RepositoryOptions
+from repositories.console.options import Argument, Option, RepositoryOptions
 from repositories.console.repository_access import open_here, split_location
 from repositories.console.terminal import Terminal, terminal_of
 from repositories.console.times import parse_moment

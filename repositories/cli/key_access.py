@@ -9,9 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Option
-
 from repositories.cli.arguments import LocationOptions
+from repositories.console.options import Option
 from repositories.console.passwords import PasswordPlace, read_new_secret, warn_if_public
 from repositories.console.repository_access import access, access_to
 from repositories.console.terminal import Terminal

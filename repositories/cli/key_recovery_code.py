@@ -6,12 +6,11 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Option
-
 from repositories.cli.arguments import LOCATION_RULE, LocationOptions, expect
 from repositories.cli.key_access import changing_keys
 from repositories.console import exits
 from repositories.console.failures import OutputLostError
+from repositories.console.options import Option
 from repositories.console.repository_access import split_location
 from repositories.console.terminal import Terminal, terminal_of
 from repositories.engine.display import show_count

@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from typer import Argument, Option
-
 from repositories.cli.arguments import LOCATION_RULE, LocationOptions, expect
 from repositories.cli.key_access import changing_keys, key_fields, key_name
 from repositories.console import exits
+from repositories.console.options import Argument, Option
 from repositories.console.repository_access import split_location
 from repositories.console.terminal import terminal_of
 

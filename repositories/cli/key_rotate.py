@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Option
-
 from repositories.cli.arguments import LOCATION_RULE, LocationOptions, expect
 from repositories.cli.key_access import changing_keys, key_fields, key_name, remember_rotation
 from repositories.console import exits
 from repositories.console.failures import CommandError
+from repositories.console.options import Option
 from repositories.console.passwords import read_password_file
 from repositories.console.repository_access import split_location
 from repositories.console.terminal import Terminal, terminal_of

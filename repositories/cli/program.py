@@ -5,12 +5,12 @@ Verbs are named, not imported: a command line needs one of them, and all togethe
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-import typer
+from repositories.console.entry import new_program, run_verb
 
-from repositories.console.entry import new_program, run
-from repositories.console.verbs import add_verbs
+if TYPE_CHECKING:
+    import typer
 
 NAME = "syncova-repo"
 VERBS: Final[Mapping[str, str]] = {
@@ -45,8 +45,13 @@ KEY_VERBS: Final[Mapping[str, str]] = {
 }
 
 
-def build(words: Sequence[str] = ()) -> typer.Typer:
+def build(words: Sequence[str] = ()) -> "typer.Typer":
     """Return the program with the verb that the command line `words` begins with, with all where it names none."""
+    # Heavy, and not needed for most command lines.
+    import typer
+
+    from repositories.console.verbs import add_verbs
+
     app = new_program(NAME, "Make and look into a repository. Needs no server and no database.")
     first = words[0] if words else ""
     if first != KEY:
@@ -62,4 +67,12 @@ def build(words: Sequence[str] = ()) -> typer.Typer:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run syncova-repo and return its exit code."""
-    return run(build(sys.argv[1:] if arguments is None else arguments), NAME, arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    return run_verb(NAME, words, _named(words), lambda: build(words))
+
+
+def _named(words: Sequence[str]) -> tuple[str, Sequence[str]] | None:
+    """Return the module of the verb that a command line begins with, and the words behind it; None for no verb."""
+    verbs, rest = (KEY_VERBS, words[1:]) if words[:1] == [KEY] else (VERBS, words)
+    module = verbs.get(rest[0]) if rest else None
+    return None if module is None else (module, rest[1:])

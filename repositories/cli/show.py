@@ -6,12 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument, Option
-
 from repositories.cli.arguments import LOCATION_RULE, expect
 from repositories.cli.spooled import print_spooled
 from repositories.console.note_lines import note_lines
-from repositories.console.options import RepositoryOptions
+from repositories.console.options import Argument, Option, RepositoryOptions
 from repositories.console.repository_access import exit_code_of, open_here, split_location
 from repositories.console.terminal import Terminal, terminal_of
 from repositories.engine.display import show_bytes, show_count, show_path, show_text, show_time

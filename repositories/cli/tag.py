@@ -3,13 +3,11 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from typer import Argument, Option
-
 from repositories.cli.arguments import LOCATION_RULE
 from repositories.cli.naming import split_ids
 from repositories.console import exits
 from repositories.console.failures import CommandError
-from repositories.console.options import RepositoryOptions
+from repositories.console.options import Argument, Option, RepositoryOptions
 from repositories.console.repository_access import open_here
 from repositories.console.terminal import terminal_of
 from repositories.engine.display import show_text

@@ -55,7 +55,7 @@ def run_engine(request: Request, view: ProgressView, terminal: Terminal, outcome
     Raises ReportedFailureError with the child's own words when it failed, Interrupted after the child is gone.
     """
     outcome = outcome or Outcome()
-    with EngineProcess(request, child=start_child()) as process:
+    with EngineProcess(request, child=start_child(request.operation)) as process:
         try:
             for event in process.events(LOOK_SECONDS):
                 if event is not None:

@@ -18,15 +18,15 @@ _waiting: list["subprocess.Popen[bytes]"] = []
 def begin(words: Sequence[str], verbs: frozenset[str]) -> None:
     """Start a child if the first word of the command line is a verb that will need one."""
     if words and words[0] in verbs and "--help" not in words:
-        _waiting.append(start_child())
+        _waiting.append(start_child(words[0]))
 
 
-def start_child() -> "subprocess.Popen[bytes]":
-    """Return the child that waits, or a new one."""
+def start_child(operation: str = "") -> "subprocess.Popen[bytes]":
+    """Return the child that waits, or a new one, which gets ready for `operation` if that is known."""
     if _waiting:
         return _waiting.pop()
     directory = env.foreign("TMPDIR")
-    return spawn({} if directory is None else {"TMPDIR": directory})
+    return spawn({} if directory is None else {"TMPDIR": directory}, operation)
 
 
 def end() -> None:

@@ -1,11 +1,38 @@
-"""The options that every command has, as typed values. Owns their names and help; reads nothing."""
+"""How options are declared, and those that every command has, as typed values. Reads nothing.
+
+Marks of our own, since the library that parses command lines and shows help takes longer to import than many a command
+takes: `verbs` turns them into the library's, `plain_words` reads most command lines without it.
+"""
 
 from dataclasses import dataclass
 from typing import Annotated
 
-from typer import Option
-
 AUTO, JSON = "auto", "json"
+
+
+class Option:
+    """An option: how it is written, what help says of it, the name of its value, and bounds where that is a number."""
+
+    __slots__ = ("help", "max", "metavar", "min", "names")
+
+    def __init__(
+        self, *names: str, help: str, metavar: str | None = None, min: int | None = None, max: int | None = None
+    ) -> None:
+        self.names = names
+        self.help = help
+        self.metavar = metavar
+        self.min = min
+        self.max = max
+
+
+class Argument:
+    """All words that are no options; `metavar` shows them in the usage line."""
+
+    __slots__ = ("hidden", "metavar")
+
+    def __init__(self, *, metavar: str, hidden: bool = False) -> None:
+        self.metavar = metavar
+        self.hidden = hidden
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,10 +14,9 @@ import typer
 from typer.core import TyperCommand
 
 from repositories.console.failures import CommandError
-from repositories.console.options import OutputOptions, RepositoryOptions
+from repositories.console.options import Argument, Option, OutputOptions, RepositoryOptions
+from repositories.console.plain_words import SUBSET, frozen, refuse_empty_names
 
-SUBSET = "-subset"
-_NAMES = ("NAME", "ID", "ID|all", "TAG")
 Options = TypeVar("Options", bound=OutputOptions)
 
 
@@ -67,8 +66,8 @@ def command(options: type[Options], function: Callable[[Options], int]) -> Calla
 
     def call(**values: Any) -> int:
         if issubclass(options, RepositoryOptions):
-            _refuse_empty_names(values, hints)
-        return function(options(**{name: _frozen(value) for name, value in values.items()}))
+            refuse_empty_names(values, hints)
+        return function(options(**{name: frozen(value) for name, value in values.items()}))
 
     hints = typing.get_type_hints(options, include_extras=True)
     parameters = [_parameter(field, hints[field.name]) for field in _own_first(options)]
@@ -97,20 +96,17 @@ def _parameter(field: "dataclasses.Field[Any]", hint: Any) -> inspect.Parameter:
         kind = list[str]
         default = list(default) if isinstance(default, tuple) else default
     return inspect.Parameter(
-        field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, *marks]
+        field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, *map(_mark, marks)]
     )
 
 
-def _refuse_empty_names(values: Mapping[str, Any], hints: Mapping[str, Any]) -> None:
-    """Refuse an empty name or id: it comes from a variable that is not set, and would else mean something."""
-    for name, value in values.items():
-        mark = typing.get_args(hints[name])[1]
-        if getattr(mark, "metavar", None) in _NAMES and "" in (value if isinstance(value, list) else (value,)):
-            raise CommandError(f"{mark.default} is empty", hint="leave it out, or give a name")
-
-
-def _frozen(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+def _mark(mark: Any) -> Any:
+    """Return a mark as the library knows it."""
+    if isinstance(mark, Option):
+        return typer.Option(*mark.names, help=mark.help, metavar=mark.metavar, min=mark.min, max=mark.max)
+    if isinstance(mark, Argument):
+        return typer.Argument(metavar=mark.metavar, hidden=mark.hidden)
+    return mark
 
 
 def _epilog(program: str, examples: tuple[str, ...]) -> str:

@@ -59,7 +59,7 @@ def test_the_hint_after_an_interrupt_is_true_of_the_sources(
 ) -> None:
     """2.15: only a tree has a checkpoint; of a device and of a command's output the chunks are kept."""
     monkeypatch.setattr(engine_run, "EngineProcess", InterruptedProcess)
-    monkeypatch.setattr(engine_run, "start_child", lambda: None)
+    monkeypatch.setattr(engine_run, "start_child", lambda _: None)
     sources = tuple(SourceRequest(key=str(n), name=each, path=b"/x", type=each) for n, each in enumerate(types))
     request = Request(operation="backup", repository=RepositoryAccess(location="/r", password="x"), sources=sources)
     terminal = Terminal()
@@ -75,7 +75,7 @@ def test_a_prune_that_is_ended_says_whether_anything_can_be_gone(
     phase: str, told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engine_run, "EngineProcess", InterruptedProcess)
-    monkeypatch.setattr(engine_run, "start_child", lambda: None)
+    monkeypatch.setattr(engine_run, "start_child", lambda _: None)
     request = Request(operation="prune", repository=RepositoryAccess(location="/r", password="x"))
     with pytest.raises(Interrupted) as caught:
         run_engine(request, SilentView(), Terminal(), engine_run.Outcome(phase=phase))

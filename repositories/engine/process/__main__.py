@@ -1,6 +1,7 @@
-"""`python -m repositories.engine.process`: the engine child. Reads one request, tells events, exits.
+"""`python -m repositories.engine.process [OPERATION]`: the engine child. Reads one request, tells events, exits.
 
-Owns the order of the first steps: ties to the parent, guardian, pipes, request; only then the heavy imports.
+Owns the order of the first steps: ties to the parent, guardian, pipes; then the heavy imports, while the request is
+waited for and the password is turned into a key. Without the name of an operation more is imported after the request.
 """
 
 import faulthandler
@@ -30,8 +31,10 @@ def _serve() -> int:
     from repositories.engine.process import channel, protocol, runner
 
     pipes = channel.claim_pipes()
+    pipes.start_reading(runner.begin)
     signal.signal(signal.SIGTERM, lambda *_: pipes.cancel())
     signal.signal(signal.SIGINT, lambda *_: pipes.cancel())
+    runner.prepare(sys.argv[1:])
     try:
         request = pipes.read_request()
     except protocol.MalformedLineError as error:

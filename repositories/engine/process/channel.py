@@ -7,6 +7,7 @@ import contextlib
 import os
 import queue
 import threading
+from collections.abc import Callable
 from typing import BinaryIO
 
 from repositories.engine.errors import LeaseLostError, OperationCancelledError
@@ -29,13 +30,23 @@ class Channel:
         self._send_lock = threading.Lock()
         self._answers: queue.SimpleQueue[protocol.ConfirmAnswer] = queue.SimpleQueue()
         self._confirms = 0
+        self._requests: queue.SimpleQueue[Request | protocol.MalformedLineError] = queue.SimpleQueue()
+        self._reading = False
         # A plain flag and no Event: a signal handler may set it while this very thread holds an Event's lock.
         self._cancelled = False
 
+    def start_reading(self, arrived: Callable[[Request], None] = lambda _: None) -> None:
+        """Listen on a thread of its own; `arrived` is called there with the request as soon as it is there."""
+        self._reading = True
+        threading.Thread(target=self._listen, args=(arrived,), daemon=True).start()
+
     def read_request(self) -> Request:
-        """Read the first line, then listen for commands on a thread of its own. Raises MalformedLineError."""
-        request = protocol.decode_request(self._commands.readline())
-        threading.Thread(target=self._listen, daemon=True).start()
+        """Wait for the first line. Raises MalformedLineError."""
+        if not self._reading:
+            self.start_reading()
+        request = self._requests.get()
+        if isinstance(request, Exception):
+            raise request
         return request
 
     def send(self, event: Event) -> None:
@@ -77,7 +88,16 @@ class Channel:
                     return answer
         raise OperationCancelledError("cancelled while waiting for the confirmation", hint="nothing was committed")
 
-    def _listen(self) -> None:
+    def _listen(self, arrived: Callable[[Request], None]) -> None:
+        try:
+            request = protocol.decode_request(self._commands.readline())
+        except protocol.MalformedLineError as error:
+            self._requests.put(error)
+            return
+        try:
+            arrived(request)
+        finally:
+            self._requests.put(request)
         for line in self._commands:
             try:
                 command = protocol.decode_command(line)

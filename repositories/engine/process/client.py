@@ -46,7 +46,7 @@ class EngineProcess:
         self._stderr = bytearray()
         self._stdin_lock = threading.Lock()
         self._ended = False
-        self._popen = child or spawn(environment)
+        self._popen = child or spawn(environment, request.operation)
         self._stdin = cast(IO[bytes], self._popen.stdin)
         self._threads = [
             threading.Thread(target=self._read_events, args=(self._popen.stdout,), daemon=True),

@@ -49,8 +49,12 @@ _watched: list[tuple[SeenStates | ToldState, bool]] = []
 
 
 def begin(access: RepositoryAccess) -> None:
-    """Start to open the repository; the next `open_for` with the same access takes it. Failures wait there too."""
-    _begun.append(_Opening(access))
+    """Start to open the repository, unless that is begun; the next `open_for` with this access takes it.
+
+    Failures wait there too.
+    """
+    if not (_begun and _begun[-1].access == access):
+        _begun.append(_Opening(access))
 
 
 def open_for(access: RepositoryAccess) -> Repository:

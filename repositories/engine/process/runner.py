@@ -8,7 +8,7 @@ import gc
 import importlib
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from repositories.engine.errors import EngineError
@@ -38,6 +38,20 @@ _LAST = 19
 
 def run(request: Request, channel: Channel) -> int:
     """Carry out `request` and send the last event; return the process's exit code."""
+def prepare(names: Sequence[str]) -> None:
+    """Import the operation that is going to be asked for, if one is named: others can be asked for nevertheless."""
+    for name in names:
+        if name in OPERATIONS:
+            _operation(name)
+
+
+def begin(request: Request) -> None:
+    """Begin to open the request's repository; safe on any thread. What is wrong with the request is `run`'s to tell."""
+    # Else the parent died before the kernel knew whom to watch.
+    if request.v == requests.VERSION and request.parent_pid == os.getppid():
+        opening.begin(request.repository)
+
+
     try:
         if request.v != requests.VERSION:
             raise _unknown_version(request.v)

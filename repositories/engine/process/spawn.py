@@ -12,13 +12,14 @@ from collections.abc import Mapping
 _ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 
 
-def spawn(extra: Mapping[str, str] | None = None) -> "subprocess.Popen[bytes]":
+def spawn(extra: Mapping[str, str] | None = None, operation: str = "") -> "subprocess.Popen[bytes]":
     """Start a child that waits for its request on stdin; it ends when that is closed.
 
+    If it is known by now for which operation, the child gets ready for that while it waits.
     The thread that starts it must outlive it: Linux kills the child with that thread.
     """
     return subprocess.Popen(
-        [sys.executable, "-P", "-m", "repositories.engine.process"],
+        [sys.executable, "-P", "-m", "repositories.engine.process", *filter(None, (operation,))],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
