@@ -22,9 +22,10 @@ from rest_framework.utils import json
 from rest_framework.views import APIView
 
 from syncova_project import clock
-from syncova_project.access.authentication import BearerAuthentication, PersonAuthentication, Principal
-from syncova_project.access.idempotency import KeyedRequest, answer_once
+from syncova_project.access.authentication import BearerAuthentication, PersonAuthentication
+from syncova_project.access.idempotency import KeyedRequest, answer_once, secret_already_shown
 from syncova_project.access.permissions import HasScope
+from syncova_project.access.principals import Principal
 from syncova_project.access.scopes import Scope
 from syncova_project.api_schema import ApiSchema
 from syncova_project.error_shape import (
@@ -146,16 +147,22 @@ class Created:
     location: str
 
 
-def create_once(request: Request, create: Callable[[], Created]) -> Response:
-    """Run `create`, or answer again what it answered to the same Idempotency-Key (E5)."""
+def create_once(request: Request, create: Callable[[], Created], *, secret: bool = False) -> Response:
+    """Run `create`, or answer again what it answered to the same Idempotency-Key (E5).
+
+    An answer that holds a `secret` is never kept: asked again, SecretAlreadyShownError says where the thing is.
+    """
     key = request.headers.get("Idempotency-Key")
     if key is None:
         made = create()
         return Response(made.body, status=made.status, headers={"Location": made.location})
 
+    shown: list[Created] = []
+
     def keep() -> tuple[int, Any]:
         made = create()
-        return made.status, {"body": made.body, "location": made.location}
+        shown.append(made)
+        return made.status, {"body": None if secret else made.body, "location": made.location}
 
     django_request = request._request
     keyed = KeyedRequest(
@@ -164,16 +171,24 @@ def create_once(request: Request, create: Callable[[], Created]) -> Response:
     kept = answer_once(request=keyed, create=keep, now=clock.now())
     headers = {"Location": kept.body["location"]}
     if kept.replayed:
+        if secret:
+            raise secret_already_shown(kept.body["location"])
         headers["Idempotency-Replayed"] = "true"
-    return Response(kept.body["body"], status=kept.status, headers=headers)
+    body = shown[0].body if shown else kept.body["body"]
+    return Response(body, status=kept.status, headers=headers)
 
 
 def actor_of(request: Request) -> str:
     """Return what the audit trail calls the caller."""
+    return principal_of(request).actor
+
+
+def principal_of(request: Request) -> Principal:
+    """Return the caller."""
     principal: object = request.user
     if not isinstance(principal, Principal):
         raise TypeError("a view without HasScope asked who acts")
-    return principal.actor
+    return principal
 
 
 def read_input(serializer: Reader, data: Any) -> dict[str, Any]:

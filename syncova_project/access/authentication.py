@@ -4,7 +4,6 @@ Owns the header's form alone; which token it is, access.selectors says. The prin
 rights of its own and never a person's session.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
@@ -14,29 +13,10 @@ from rest_framework.request import Request
 
 from syncova_project import clock
 from syncova_project.access.models import ApiToken
-from syncova_project.access.people import actor_of_person, rights_of
+from syncova_project.access.principals import Principal
 from syncova_project.access.selectors import token_find
 
 KEYWORD = b"bearer"
-
-
-@dataclass(frozen=True, slots=True)
-class Principal:
-    """Who acts: `actor` is what the audit trail says, `scopes` are the rights held."""
-
-    actor: str
-    scopes: frozenset[str]
-    is_authenticated: bool = True
-
-    @classmethod
-    def of_token(cls, token: ApiToken) -> "Principal":
-        """Return the principal of a live token; the prefix tells two tokens of one name apart."""
-        return cls(actor=f"token:{token.name} ({token.prefix})", scopes=frozenset(token.scopes))
-
-    @classmethod
-    def of_person(cls, user: Any) -> "Principal":
-        """Return the principal of somebody who is logged in."""
-        return cls(actor=actor_of_person(user), scopes=frozenset(rights_of(user)))
 
 
 class BearerAuthentication(BaseAuthentication):

@@ -47,6 +47,21 @@ class IdempotencyInProgressError(ConflictError):
     code: ClassVar[str] = "IDEMPOTENCY_IN_PROGRESS"
 
 
+class SecretAlreadyShownError(ConflictError):
+    """The first answer held a secret, which is shown once and kept nowhere."""
+
+    code: ClassVar[str] = "SECRET_ALREADY_SHOWN"
+
+
+def secret_already_shown(location: str) -> SecretAlreadyShownError:
+    """Return what answers a request whose first answer held a secret."""
+    return SecretAlreadyShownError(
+        "The answer to this Idempotency-Key held a secret, which was shown once.",
+        hint="Delete the thing at the location in details, if the secret is lost, and ask anew with a new key.",
+        details={"location": location},
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class KeyedRequest:
     """A request that carries a key: whose it is, and what it asks."""

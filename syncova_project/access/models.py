@@ -4,6 +4,7 @@ Owns what the database must hold about them. Holds no rule of its own: services 
 refuse any change of the audit trail and of its seals.
 """
 
+from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import F, Q
@@ -17,8 +18,15 @@ models.BinaryField.register_lookup(Length)
 
 
 class ApiToken(models.Model):
-    """A bearer token: its public prefix finds the row, its digest proves it; the secret itself is kept nowhere."""
+    """A bearer token: its public prefix finds the row, its digest proves it; the secret itself is kept nowhere.
 
+    `user` is whose token it is, if a person made it; `parent` is the token that it was made with.
+    """
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
+    )
+    parent = models.ForeignKey("self", null=True, blank=True, on_delete=models.CASCADE, related_name="children")
     name = models.TextField()
     prefix = models.TextField(unique=True)
     digest = models.BinaryField()

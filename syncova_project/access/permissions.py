@@ -12,7 +12,7 @@ from rest_framework import exceptions
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
-from syncova_project.access.authentication import Principal
+from syncova_project.access.principals import Principal
 from syncova_project.access.scopes import Scope
 from syncova_project.errors import PermissionDeniedError
 

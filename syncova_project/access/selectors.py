@@ -10,6 +10,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from syncova_project.access.models import ApiToken, AuditEntry
+from syncova_project.access.principals import Principal
 from syncova_project.access.tokens import make_token, parse_token
 
 USE_IS_NOTED_EVERY = dt.timedelta(minutes=1)
@@ -23,7 +24,7 @@ def token_find(*, text: str, now: dt.datetime) -> ApiToken | None:
     plain = parse_token(text)
     if plain is None:
         return None
-    token = ApiToken.objects.filter(prefix=plain.prefix).first()
+    token = ApiToken.objects.select_related("user").filter(prefix=plain.prefix).first()
     proven = plain.matches(bytes(token.digest) if token else make_token().digest)
     if token is None or not proven or not is_live(token, now):
         return None
@@ -45,8 +46,17 @@ def audit_matching(filters: Mapping[str, Any]) -> QuerySet[AuditEntry]:
 
 
 def is_live(token: ApiToken, now: dt.datetime) -> bool:
-    """Say whether the token is neither revoked nor expired."""
-    return token.revoked_at is None and (token.expires_at is None or token.expires_at > now)
+    """Say whether the token is neither revoked nor expired, nor its person switched off."""
+    if token.revoked_at is not None or (token.user is not None and not token.user.is_active):
+        return False
+    return token.expires_at is None or token.expires_at > now
+
+
+def own_tokens(principal: Principal) -> QuerySet[ApiToken]:
+    """Return a person's tokens, or a token itself and those that were made with it: not its owner's others."""
+    if principal.token is None:
+        return ApiToken.objects.filter(user_id=principal.user_id) if principal.user_id else ApiToken.objects.none()
+    return ApiToken.objects.filter(Q(pk=principal.token.pk) | Q(parent_id=principal.token.pk))
 
 
 def _note_use(token: ApiToken, now: dt.datetime) -> None:

@@ -7,10 +7,11 @@ from typing import Any, Final
 
 from rest_framework import serializers
 
-from syncova_project.access.models import AuditEntry
+from syncova_project.access.models import ApiToken, AuditEntry
+from syncova_project.access.scopes import ALL_SCOPES
 from syncova_project.instants import instant
 from syncova_project.paging import DEFAULT_LIMIT, MAX_LIMIT
-from syncova_project.rest import StrictSerializer
+from syncova_project.rest import Choice, StrictSerializer
 
 _MAX_WORDS: Final = 300
 
@@ -32,6 +33,34 @@ class AuditFilter(StrictSerializer):
         if "subject_id" in attrs and "subject_type" not in attrs:
             raise serializers.ValidationError({"subject_type": ["Is needed beside subject_id."]})
         return attrs
+
+
+class TokenBody(StrictSerializer):
+    """The body of POST /tokens; without `expires_at` a token ends with the one that made it, or never."""
+
+    name = serializers.CharField(max_length=200)
+    scopes = serializers.ListField(child=Choice(ALL_SCOPES), min_length=1, max_length=len(ALL_SCOPES))
+    expires_at = serializers.DateTimeField(required=False, allow_null=True, default=None)
+
+
+class PageFilter(StrictSerializer):
+    """What a list takes."""
+
+    cursor = serializers.CharField(max_length=2000, default="")
+    limit = serializers.IntegerField(min_value=1, max_value=MAX_LIMIT, default=DEFAULT_LIMIT)
+
+
+def token_json(token: ApiToken) -> dict[str, Any]:
+    """Return a token by its public part, which is its id."""
+    return {
+        "id": token.prefix,
+        "name": token.name,
+        "scopes": token.scopes,
+        "created_at": instant(token.created_at),
+        "expires_at": instant(token.expires_at),
+        "last_used_at": instant(token.last_used_at),
+        "revoked_at": instant(token.revoked_at),
+    }
 
 
 def audit_json(entry: AuditEntry) -> dict[str, Any]:

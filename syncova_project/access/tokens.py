@@ -38,6 +38,11 @@ def make_token() -> PlainToken:
     return PlainToken(prefix, f"syncova_{prefix}_{secrets.token_hex(32)}")
 
 
+def is_prefix(text: str) -> bool:
+    """Tell whether `text` has the form of a token's public part."""
+    return len(text) == PREFIX_LENGTH and set(text) <= set(ALPHABET)
+
+
 def parse_token(text: str) -> PlainToken | None:
     """Return the token if `text` has the form of one; says nothing about whether it exists."""
     match = FORM.fullmatch(text)

@@ -56,6 +56,7 @@ STEPS: Final[tuple[str, ...]] = (
     "access.0040_more_rights",
     "access.0041_ready_groups",
     "access.0042_audit_seals",
+    "access.0043_own_tokens",
 )
 
 

@@ -15,7 +15,7 @@ from django.db import transaction
 from syncova_project import clock
 from syncova_project.access.models import ApiToken
 from syncova_project.access.scopes import ALL_SCOPES
-from syncova_project.access.services import token_create, token_revoke
+from syncova_project.access.services import token_create, token_revoke, token_widen
 from syncova_project.access.tokens import parse_token
 from syncova_project.embedded import keepsakes
 from syncova_project.embedded.first_start import ADMIN_PASSWORD, CTL_TOKEN
@@ -55,8 +55,10 @@ def _make_token(path: Path) -> None:
     token = None if kept is None else parse_token(kept)
     if token is not None:
         row = ApiToken.objects.filter(prefix=token.prefix, revoked_at=None).first()
-        # A token from before there was one of the rights is replaced: `ctl` may do what this version can.
-        if row is not None and token.matches(bytes(row.digest)) and set(row.scopes) == set(ALL_SCOPES):
+        if row is not None and token.matches(bytes(row.digest)):
+            # Made before there was one of the rights: `ctl` may do what this version can.
+            if set(row.scopes) != set(ALL_SCOPES):
+                token_widen(token=row, scopes=ALL_SCOPES, now=clock.now())
             return
     now = clock.now()
     with transaction.atomic():
