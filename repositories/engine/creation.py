@@ -5,7 +5,8 @@ withdraws.
 """
 
 import contextlib
-from dataclasses import dataclass, field
+
+import msgspec
 
 from repositories.engine.clock import SYSTEM_CLOCK, Clock
 from repositories.engine.codec.envelopes import SealingKey, new_header, seal_record
@@ -33,15 +34,14 @@ from repositories.engine.objects.store import ObjectStore
 from repositories.engine.storage.base import Storage
 
 
-@dataclass(frozen=True, slots=True)
-class CreateOptions:
+class CreateOptions(msgspec.Struct, frozen=True):
     """How to make a repository. An empty password needs `insecure_no_password`: it is published knowledge.
 
     `reserve_bytes` is the room that only deletion may spend; `kdf` None means the default costs. `related_to` is the
     keyring of a repository whose chunks shall have the same ids here, so that copies need not be stored anew.
     """
 
-    password: bytes = field(repr=False)
+    password: bytes
     label: str = ""
     insecure_no_password: bool = False
     padding: bool = False
@@ -49,16 +49,21 @@ class CreateOptions:
     reserve_bytes: int = 4 * MIB
     randomness: Randomness = system_randomness
     clock: Clock = SYSTEM_CLOCK
-    related_to: Keyring | None = field(default=None, repr=False)
+    related_to: Keyring | None = None
+
+    def __repr__(self) -> str:
+        return f"CreateOptions(label={self.label!r}, padding={self.padding})"
 
 
-@dataclass(frozen=True, slots=True)
-class NewRepository:
+class NewRepository(msgspec.Struct, frozen=True):
     """What creation leaves: the opened store, the config, and the recovery code to be shown once."""
 
     store: ObjectStore
     config: Config
-    recovery_code: str = field(repr=False)
+    recovery_code: str
+
+    def __repr__(self) -> str:
+        return f"NewRepository(config={self.config!r})"
 
 
 def make_repository(storage: Storage, options: CreateOptions) -> NewRepository:

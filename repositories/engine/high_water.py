@@ -6,15 +6,15 @@ that only one at a time changes it there, is the keeper's.
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+
+from msgspec import Struct, structs
 
 MANIFESTS_KEPT = 256
 SLOTS_KEPT = 256
 BACKUPS_KEPT = 16
 
 
-@dataclass(frozen=True, slots=True)
-class SeenBackup:
+class SeenBackup(Struct, frozen=True):
     """By what people know a backup: `manifest_id` (hex), `short_id`, `source` as shown, time of receipt (ns)."""
 
     manifest_id: str
@@ -23,8 +23,7 @@ class SeenBackup:
     received_ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class HighWater:
+class HighWater(Struct, frozen=True):
     """What was seen of a repository; fields are only ever added, each with a default.
 
     `generation` of the keyring only ever rises; `sweep` (number of the newest) and `fence` (of the newest mark or
@@ -53,7 +52,7 @@ class HighWater:
 
 def confirmed(kept: HighWater, now: HighWater) -> HighWater:
     """Return what is to be kept once somebody has confirmed that the repository is as a look shows it."""
-    return replace(now, given_up=kept.highest_number if kept.highest_number > max(now.sweep, now.fence) else 0)
+    return structs.replace(now, given_up=kept.highest_number if kept.highest_number > max(now.sweep, now.fence) else 0)
 
 
 def merge(before: HighWater, now: HighWater, kept: HighWater | None = None) -> HighWater:
@@ -65,7 +64,7 @@ def merge(before: HighWater, now: HighWater, kept: HighWater | None = None) -> H
     kept = before if kept is None else kept
     merged = _merged(before, now, kept)
     known = newest_known((*kept.backups, *now.backups), merged.manifests)
-    return replace(merged, given_up=max(kept.given_up, now.given_up), backups=known)
+    return structs.replace(merged, given_up=max(kept.given_up, now.given_up), backups=known)
 
 
 def newest_known(backups: Iterable[SeenBackup], manifests: Iterable[str]) -> tuple[SeenBackup, ...]:

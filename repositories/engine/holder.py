@@ -5,12 +5,10 @@ of it; where one of them cannot be read nothing is concluded from it.
 """
 
 import os
-import socket
-from pathlib import Path
 
 import msgspec
 
-_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+_BOOT_ID = "/proc/sys/kernel/random/boot_id"
 # Counted after the closing parenthesis of the command name.
 _STAT_STATE_FIELD, _STAT_THREADS_FIELD, _STAT_START_FIELD = 0, 17, 19
 
@@ -28,7 +26,7 @@ class Holder(msgspec.Struct, frozen=True):
 def this_process() -> Holder:
     """Return the holder that this process is."""
     pid = os.getpid()
-    return Holder(_boot_id(), _pid_namespace(), pid, process_start(pid) or 0, socket.gethostname()[:64])
+    return Holder(_boot_id(), _pid_namespace(), pid, process_start(pid) or 0, os.uname().nodename[:64])
 
 
 def process_start(pid: int) -> int | None:
@@ -37,7 +35,7 @@ def process_start(pid: int) -> int | None:
     One that has ended and was not waited for is none: in many containers nobody ever does.
     """
     try:
-        text = Path(f"/proc/{pid}/stat").read_bytes()
+        text = _content(f"/proc/{pid}/stat")
     except OSError:
         return None
     fields = text.rpartition(b")")[2].split()
@@ -49,7 +47,7 @@ def process_start(pid: int) -> int | None:
 def is_suspended(pid: int) -> bool:
     """Tell whether a process is stopped (SIGSTOP, Ctrl-Z, a debugger): it is there, and does nothing until resumed."""
     try:
-        text = Path(f"/proc/{pid}/stat").read_bytes()
+        text = _content(f"/proc/{pid}/stat")
     except OSError:
         return False
     return text.rpartition(b")")[2].split()[:1] in ([b"T"], [b"t"])
@@ -70,7 +68,7 @@ def is_surely_dead(holder: Holder, observer: Holder) -> bool:
 
 def _boot_id() -> bytes:
     try:
-        return bytes.fromhex(_BOOT_ID.read_text().strip().replace("-", ""))
+        return bytes.fromhex(_content(_BOOT_ID).decode("ascii").strip().replace("-", ""))
     except (OSError, ValueError):
         return b""
 
@@ -82,3 +80,8 @@ def _pid_namespace() -> int:
         return os.stat("/proc/self/ns/pid").st_ino if own else 0
     except OSError:
         return 0
+
+
+def _content(path: str) -> bytes:
+    with open(path, "rb", buffering=0) as file:
+        return file.read()

@@ -6,7 +6,8 @@ ids, errors, limits, clock) is imported.
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from repositories.engine.chunking.cutter import Chunker, cutter
 from repositories.engine.clock import SYSTEM_CLOCK, Clock
@@ -52,8 +53,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class StoredManifest:
+class StoredManifest(msgspec.Struct, frozen=True):
     """A manifest or checkpoint: `root` is the canonical bytes as committed, `object_id` hex as commit returned it.
 
     `deleted`: a tombstone names it and no hold keeps it; it is there until the next prune. `copied`: it is a copy, and
@@ -62,7 +62,7 @@ class StoredManifest:
 
     object_id: str
     name: str
-    root: bytes = field(repr=False)
+    root: bytes
     received_ns: int
     fence: int
     generation: int
@@ -70,8 +70,7 @@ class StoredManifest:
     copied: CopiedFrom | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Checkpoints:
+class Checkpoints(msgspec.Struct, frozen=True):
     """Checkpoints of unfinished backups, oldest first: those that count, those that a prune made void.
 
     `damaged` names the objects that cannot be read.
@@ -247,12 +246,14 @@ class Repository:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class CreatedRepository:
+class CreatedRepository(msgspec.Struct, frozen=True):
     """A new repository, opened, and its recovery code, which is shown once and stored nowhere."""
 
     repository: Repository
-    recovery_code: str = field(repr=False)
+    recovery_code: str
+
+    def __repr__(self) -> str:
+        return f"CreatedRepository({self.repository!r})"
 
 
 def create_repository(storage: Storage, options: CreateOptions) -> CreatedRepository:
@@ -262,11 +263,7 @@ def create_repository(storage: Storage, options: CreateOptions) -> CreatedReposi
 
 
 def open_repository(
-    storage: Storage,
-    secret: bytes,
-    *,
-    clock: Clock = SYSTEM_CLOCK,
-    randomness: Randomness = system_randomness,
+    storage: Storage, secret: bytes, *, clock: Clock = SYSTEM_CLOCK, randomness: Randomness = system_randomness
 ) -> Repository:
     """Open a repository with a password or the recovery code.
 

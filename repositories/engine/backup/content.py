@@ -44,11 +44,17 @@ class SegmentReader:
 
 
 class FileReader:
-    """Reads files for one backup. `taken` is told of each read after it (bandwidth, progress, cancel)."""
+    """Reads files for one backup. `taken` is told of each read after it (bandwidth, progress, cancel).
 
-    def __init__(self, session: BackupSession, chunker: Cutter, clock: Clock, taken: Callable[[int], None]) -> None:
+    The chunker is made with the first file that needs one: none does in an unchanged run.
+    """
+
+    def __init__(
+        self, session: BackupSession, make_chunker: Callable[[], Cutter], clock: Clock, taken: Callable[[int], None]
+    ) -> None:
         self._session = session
-        self._chunker = chunker
+        self._make_chunker = make_chunker
+        self._made: Cutter | None = None
         self._clock = clock
         self._taken = taken
         self.in_hand: InHand | None = None
@@ -105,7 +111,7 @@ class FileReader:
         elif known:
             os.lseek(descriptor, known, os.SEEK_SET)
             self._read_stretch(descriptor, size - known, extents)
-        elif 0 < size <= self._chunker.min_size:
+        elif 0 < size <= self._chunker().min_size:
             self._read_small(descriptor, size, extents)
         else:
             # Files that the kernel makes up say 0 and hold something nevertheless.
@@ -134,7 +140,7 @@ class FileReader:
 
     def _read_stretch(self, descriptor: int, length: int, extents: ExtentCollector) -> int:
         stream = SegmentReader(descriptor, length, self._taken)
-        for chunk in self._chunker.cut(stream):
+        for chunk in self._chunker().cut(stream):
             self._store(chunk, extents)
         return stream.given
 
@@ -144,6 +150,11 @@ class FileReader:
             extents.add_hole(length)
         else:
             extents.add_chunk(self._session.put(ChunkKind.DATA, data)[0], length)
+
+    def _chunker(self) -> Cutter:
+        if self._made is None:
+            self._made = self._make_chunker()
+        return self._made
 
 
 def is_zero(data: bytes | memoryview) -> bool:

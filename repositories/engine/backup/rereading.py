@@ -4,7 +4,6 @@ Owns the choice and the comparison (engine.md, section 3: re-read n % per run). 
 set back are found by nothing else.
 """
 
-import hashlib
 import os
 from collections.abc import Iterator
 
@@ -32,6 +31,9 @@ class Rereading:
         if not self._percent:
             return False
         name = path if group is None else b"%d %d" % group
+        # Heavy, and few backups read again.
+        import hashlib
+
         chosen = hashlib.blake2b(name, digest_size=8, key=self._key, person=b"reread").digest()
         return int.from_bytes(chosen) % 100 < self._percent
 

@@ -68,7 +68,7 @@ def _describe_all(
     problems, pulse, checkpoints = watch
     session, hooks = task.session, task.hooks
     chunks = session.reader()
-    reader = FileReader(session, session.repository.chunker(), hooks.clock, pulse.taken)
+    reader = FileReader(session, session.repository.chunker, hooks.clock, pulse.taken)
     comparison = Comparison(session, chunks, task.source)
     known = places_to_look(task, lineage, chunks, problems)
     percent = task.source.reread_percent

@@ -6,16 +6,18 @@ cipher: the gear table is masked with 63 derived bits, of which about 48 take pa
 """
 
 from collections.abc import Iterator
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import blake3
-import pyfastcdc
 
 from repositories.engine.errors import ConfigurationError, UnsupportedFormatError
 from repositories.engine.keys.keyring import CHUNKER_FASTCDC, ChunkerRecord, Keyring
 
+if TYPE_CHECKING:
+    from pyfastcdc import NormalizedChunking
+
 _SEED_CONTEXT = b"syncova/1 chunker seed"
-_LEVELS: tuple[pyfastcdc.NormalizedChunking, ...] = (0, 1, 2, 3)
+_LEVELS: "tuple[NormalizedChunking, ...]" = (0, 1, 2, 3)
 _SEED_MASK = (1 << 63) - 1  # the library shifts the seed left once; more bits would not fit its word
 
 
@@ -31,6 +33,9 @@ class Chunker:
     """Cuts streams. One instance per thread: it owns a buffer of twice the largest chunk."""
 
     def __init__(self, record: ChunkerRecord) -> None:
+        # Not needed, nor imported, where nothing is read.
+        import pyfastcdc
+
         self.min_size = record.min_size
         self.max_size = record.max_size
         self._cutter = pyfastcdc.FastCDC(
@@ -74,6 +79,8 @@ def cutter(keyring: Keyring) -> Chunker:
     record = keyring.chunker()
     if record.algorithm != CHUNKER_FASTCDC:
         raise UnsupportedFormatError(f"chunker {record.algorithm} is not known here", hint="use a newer Syncova")
+    import pyfastcdc
+
     if not pyfastcdc.FastCDC.__module__.startswith("pyfastcdc.cy"):
         raise ConfigurationError(
             "pyfastcdc is installed without its native part, which is about 200 times slower",
@@ -82,7 +89,7 @@ def cutter(keyring: Keyring) -> Chunker:
     return Chunker(record)
 
 
-def _level(normalization: int) -> pyfastcdc.NormalizedChunking:
+def _level(normalization: int) -> "NormalizedChunking":
     for known in _LEVELS:
         if known == normalization:
             return known

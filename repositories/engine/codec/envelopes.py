@@ -4,7 +4,8 @@ Owns sealing and opening them. A record object ends with its only part; trailing
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+import msgspec
 
 from repositories.engine.codec.compression import LEVELS
 from repositories.engine.codec.frames import decode_frame, encode_frame
@@ -15,14 +16,16 @@ from repositories.engine.format.kinds import ObjectKind, PartKind, most_record
 from repositories.engine.ids import Randomness
 
 
-@dataclass(frozen=True, slots=True)
-class SealingKey:
+class SealingKey(msgspec.Struct, frozen=True):
     """The secret that seals new objects, with its epoch (the generation for keyrings)."""
 
     repository_id: bytes
     epoch: int
-    secret: bytes = field(repr=False)
+    secret: bytes
     padding: bool = False
+
+    def __repr__(self) -> str:
+        return f"SealingKey(repository_id={self.repository_id!r}, epoch={self.epoch})"
 
 
 def new_header(kind: ObjectKind, object_id: bytes, epoch: int, randomness: Randomness) -> ObjectHeader:

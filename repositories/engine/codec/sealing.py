@@ -4,9 +4,8 @@ Owns key derivation and the seal of a part (engine.md, section 2). A key is used
 is a keyed hash of what is sealed: a resumed memory image or a repeated salt cannot repeat a nonce for other bytes.
 """
 
-from dataclasses import dataclass, field
-
 import blake3
+import msgspec
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
@@ -28,13 +27,15 @@ INFO_PREFIX = b"syncova/1"
 KEY_LENGTH = 32
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectSeal:
+class ObjectSeal(msgspec.Struct, frozen=True):
     """The keys of one object, with its header bytes. Safe in several threads."""
 
     header: bytes
-    cipher: AESGCM = field(repr=False)
-    nonce_key: bytes = field(repr=False)
+    cipher: AESGCM
+    nonce_key: bytes
+
+    def __repr__(self) -> str:
+        return f"ObjectSeal(header={self.header!r})"
 
     def seal(self, number: int, kind: PartKind, plaintext: bytes | bytearray, extra: bytes = b"") -> bytearray:
         """Return part header, ciphertext and tag of part `number`."""

@@ -6,8 +6,9 @@ Owns keeping both in step with the medium, and what this machine keeps of them. 
 import threading
 from array import array
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from repositories.engine.errors import IntegrityError, ObjectMissingError, UnsupportedFormatError
 from repositories.engine.format.kinds import ObjectKind
@@ -35,8 +36,7 @@ FEW_BYTES: Final = 1024 * 1024
 FEW_SEGMENTS: Final = 64
 
 
-@dataclass(frozen=True, slots=True)
-class LiveIndex:
+class LiveIndex(msgspec.Struct, frozen=True):
     """What live segments name: `base` holds the packs of most of them, and no others."""
 
     segments: dict[bytes, LiveSegment]

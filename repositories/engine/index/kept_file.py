@@ -8,18 +8,19 @@ afterwards, and a file that becomes shorter cannot end the process.
 
 import contextlib
 import fcntl
-import hmac
 import os
 import stat
 import struct
 import sys
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import BinaryIO, Final
 
 import blake3
+import msgspec
+
+from repositories.engine.constant_time import equal
+from repositories.engine.fresh_files import make_private_directories
 
 INDEX: Final = ".index"
 """How the names of kept indexes end."""
@@ -35,19 +36,21 @@ _MOST_HEAD: Final = 1024
 _Section = bytes | bytearray | memoryview
 
 
-@dataclass(frozen=True, slots=True)
-class KeptFile:
+class KeptFile(msgspec.Struct, frozen=True):
     """One file below `directory`; its name is the repository's id and `suffix`. Safe beside other processes."""
 
-    directory: Path
+    directory: str
     repository_id: str
     suffix: str
-    key: bytes = field(repr=False)
+    key: bytes
+
+    def __repr__(self) -> str:
+        return f"KeptFile({self.path!r})"
 
     @property
-    def path(self) -> Path:
+    def path(self) -> str:
         """Return where it lies."""
-        return self.directory / f"{self.repository_id}{self.suffix}"
+        return os.path.join(self.directory, f"{self.repository_id}{self.suffix}")
 
     def load(self) -> list[bytearray] | None:
         """Return the sections that were saved, or None if there is no such file that this repository's key made."""
@@ -64,20 +67,18 @@ class KeptFile:
         if sum(map(len, sections)) > MOST_BYTES:
             return False
         with contextlib.suppress(OSError):
-            # Each by itself, since a mode is given to the last one alone.
-            for directory in reversed((self.directory, *self.directory.parents[:2])):
-                directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private_directories(self.directory, 3)
             with _written_alone(self._draft) as file:
                 if file is not None:
                     self._write(file, sections)
-                    self._draft.replace(self.path)
+                    os.replace(self._draft, self.path)
                     forget_oldest(self.directory, self.suffix)
                     return True
         return False
 
     @property
-    def _draft(self) -> Path:
-        return self.directory / f".{self.repository_id}{self.suffix}"
+    def _draft(self) -> str:
+        return os.path.join(self.directory, f".{self.repository_id}{self.suffix}")
 
     def _read(self, file: BinaryIO, size: int) -> list[bytearray] | None:
         head = file.read(len(_MAGIC) + _MAC_LENGTH + _COUNT.size)
@@ -96,7 +97,7 @@ class KeptFile:
             if file.readinto(section) != len(section):  # type: ignore[attr-defined]
                 return None
             mac.update(section)
-        return sections if hmac.compare_digest(mac.digest(), head[len(_MAGIC) : -_COUNT.size]) else None
+        return sections if equal(mac.digest(), head[len(_MAGIC) : -_COUNT.size]) else None
 
     def _write(self, file: BinaryIO, sections: Sequence[_Section]) -> None:
         lengths = struct.pack(f"<{len(sections)}Q", *map(len, sections))
@@ -110,7 +111,7 @@ class KeptFile:
 
 
 @contextlib.contextmanager
-def _written_alone(draft: Path) -> Iterator[BinaryIO | None]:
+def _written_alone(draft: str) -> Iterator[BinaryIO | None]:
     """Yield an empty file, None if another process is writing it now. It is removed unless it was renamed.
 
     One draft for each file, so that those of killed processes do not pile up: the next one writes over it.
@@ -125,7 +126,7 @@ def _written_alone(draft: Path) -> Iterator[BinaryIO | None]:
             yield file
         finally:
             if _is_at(draft, descriptor):
-                draft.unlink()
+                os.unlink(draft)
 
 
 def _is_locked(descriptor: int) -> bool:
@@ -137,15 +138,17 @@ def _is_locked(descriptor: int) -> bool:
     return True
 
 
-def _is_at(path: Path, descriptor: int) -> bool:
+def _is_at(path: str, descriptor: int) -> bool:
     """Tell whether the name still means this file: another process may have renamed it before we had the lock."""
     with contextlib.suppress(FileNotFoundError):
         return os.path.samestat(os.lstat(path), os.fstat(descriptor))
     return False
 
 
-def forget_oldest(directory: Path, suffix: str) -> None:
+def forget_oldest(directory: str, suffix: str) -> None:
     """Remove the files of this kind that were written the longest ago, but for the newest `FILES_KEPT`."""
-    found = sorted(directory.glob(f"*{suffix}"), key=lambda path: path.stat().st_mtime_ns)
+    names = [os.path.join(directory, name) for name in os.listdir(directory) if name.endswith(suffix)]
+    found = sorted(names, key=lambda path: os.stat(path).st_mtime_ns)
     for path in found[:-FILES_KEPT]:
-        path.unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)

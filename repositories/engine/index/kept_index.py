@@ -7,7 +7,6 @@ not there.
 
 from array import array
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 import msgspec
 
@@ -50,7 +49,7 @@ class KeptIndex(msgspec.Struct, frozen=True):
 
 def index_file(directory: str, store: ObjectStore) -> KeptFile:
     """Return the file below `directory` that keeps a repository's index."""
-    return KeptFile(Path(directory), store.repository_id.hex(), INDEX, store.keyring.machine_key("index"))
+    return KeptFile(directory, store.repository_id.hex(), INDEX, store.keyring.machine_key("index"))
 
 
 def load_index(file: KeptFile) -> KeptIndex | None:

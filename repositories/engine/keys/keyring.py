@@ -4,8 +4,6 @@ Owns the keyring record and what is derived from it: chunk ids, the current epoc
 never leave this module but through the methods below, and never enter a message.
 """
 
-from dataclasses import dataclass, field
-
 import blake3
 import msgspec
 
@@ -73,13 +71,15 @@ class KeyringRecord(SecretRecord, frozen=True):
     inventory_hash: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Keyring:
+class Keyring(msgspec.Struct, frozen=True):
     """An opened keyring. Immutable; safe in several threads."""
 
-    record: KeyringRecord = field(repr=False)
-    _epochs: dict[int, bytes] = field(repr=False)
-    _chunk_keys: dict[int, bytes] = field(repr=False)
+    record: KeyringRecord
+    _epochs: dict[int, bytes]
+    _chunk_keys: dict[int, bytes]
+
+    def __repr__(self) -> str:
+        return "Keyring()"
 
     @property
     def generation(self) -> int:

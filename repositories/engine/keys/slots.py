@@ -5,14 +5,14 @@ so that one slot can never open to two different keys.
 """
 
 import enum
-import hmac
-from dataclasses import dataclass
 
+import msgspec
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 
+from repositories.engine.constant_time import equal
 from repositories.engine.errors import IntegrityError, UnsupportedFormatError
 from repositories.engine.format.clear import unwrap_clear, wrap_clear
 from repositories.engine.format.headers import NONCE_LENGTH
@@ -60,8 +60,7 @@ class SlotRecord(Record, frozen=True):
     sealed_key: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class SlotOwner:
+class SlotOwner(msgspec.Struct, frozen=True):
     """What a new slot belongs to."""
 
     repository_id: bytes
@@ -71,8 +70,7 @@ class SlotOwner:
     created_ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(msgspec.Struct, frozen=True):
     """A parsed slot."""
 
     facts: SlotFacts
@@ -83,7 +81,7 @@ class Slot:
         facts = self.facts
         root = derive_root(secret, facts.salt, KdfParameters(facts.memory_kib, facts.iterations, facts.lanes))
         key, commitment = _split(root, self.record.facts)
-        if not hmac.compare_digest(commitment, self.record.commitment):
+        if not equal(commitment, self.record.commitment):
             return None
         try:
             return AESGCM(key).decrypt(self.record.nonce, self.record.sealed_key, self.record.facts)

@@ -4,12 +4,12 @@ Owns which key opens an object, and the acceptance of objects from older key epo
 """
 
 import contextlib
-import hmac
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 import blake3
+import msgspec
 
 from repositories.engine.codec.envelopes import (
     SealingKey,
@@ -20,6 +20,7 @@ from repositories.engine.codec.envelopes import (
     unseal_record,
 )
 from repositories.engine.codec.sealing import ObjectSeal, derive_seal
+from repositories.engine.constant_time import equal
 from repositories.engine.errors import (
     EngineError,
     IntegrityError,
@@ -41,8 +42,7 @@ _B = TypeVar("_B")
 _UNTRUSTED = frozenset({ObjectKind.SESSION, ObjectKind.KEY_CHANGE})
 
 
-@dataclass(frozen=True, slots=True)
-class WholeObjects(Generic[_T]):
+class WholeObjects(msgspec.Struct, Generic[_T], frozen=True):
     """Parsed objects by id, and the ids of those that no copy of could be read."""
 
     found: dict[bytes, _T]
@@ -196,7 +196,7 @@ class ObjectStore:
         if kind in _UNTRUSTED or parse_object_header(data).epoch == self.keyring.current_epoch:
             return
         expected = self.inventory.get((kind, object_id), b"")
-        if not hmac.compare_digest(expected, blake3.blake3(data).digest()):
+        if not equal(expected, blake3.blake3(data).digest()):
             raise RetiredKeyError(
                 f"{object_name(kind, object_id)} was sealed with a retired key and is in no inventory",
                 hint="run check; someone may have used an old password",

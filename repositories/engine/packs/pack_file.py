@@ -5,7 +5,6 @@ Owns the file's layout. One thread at a time appends; nothing is visible in the 
 
 import contextlib
 import os
-import tempfile
 
 import blake3
 
@@ -15,6 +14,7 @@ from repositories.engine.errors import RepositoryError
 from repositories.engine.format.headers import FOOTER_LENGTH, PackFooter
 from repositories.engine.format.kinds import ObjectKind, PartKind, object_name
 from repositories.engine.format.records import encode
+from repositories.engine.fresh_files import new_file
 from repositories.engine.objects.store import ObjectStore
 from repositories.engine.packs.blocks import SealedBlock
 from repositories.engine.packs.directory import DIRECTORY_NUMBER, BlockRecord, DirectoryRecord, PackClass, PackRecord
@@ -40,7 +40,7 @@ class PackFile:
         self._hash = blake3.blake3()
         self._blocks: list[BlockRecord] = []
         with medium_errors("a pack being written", writing=True):
-            descriptor, self._path = tempfile.mkstemp(dir=store.storage.scratch_directory(), prefix="pack-")
+            descriptor, self._path = new_file(store.storage.scratch_directory(), "pack-")
             self._file = os.fdopen(descriptor, "wb", buffering=0)
         self._write(self.seal.header)
 

@@ -3,7 +3,7 @@
 Owns that way alone. The frame inside the seal (codec, table, payload, padding) stays what it was, byte for byte.
 """
 
-from dataclasses import dataclass, field
+import msgspec
 
 from repositories.engine.codec.frames import decode_frame
 from repositories.engine.codec.sealing import ObjectSeal
@@ -15,14 +15,16 @@ from repositories.engine.packs.blocks import DecodedBlock, SealedBlock, verify_c
 from repositories.engine.packs.table import parse_table
 
 
-@dataclass(frozen=True, slots=True)
-class WholeBlock:
+class WholeBlock(msgspec.Struct, frozen=True):
     """An opened block: the frame as it was sealed, and its parts. Every chunk was re-hashed."""
 
-    frame: bytes = field(repr=False)
-    table: bytes = field(repr=False)
+    frame: bytes
+    table: bytes
     count: int
     decoded_length: int
+
+    def __repr__(self) -> str:
+        return f"WholeBlock(count={self.count}, decoded_length={self.decoded_length})"
 
     def sealed_by(self, seal: ObjectSeal, number: int) -> SealedBlock:
         """Return the block as part `number` of another pack. Raises IntegrityError if it cannot be opened again."""

@@ -8,13 +8,12 @@ never keep anybody from a restore.
 import contextlib
 import fcntl
 import os
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 import msgspec
 
 from repositories.engine.errors import EngineError, RepositoryRolledBackError
+from repositories.engine.fresh_files import make_private_directories, new_file
 from repositories.engine.high_water import HighWater, confirmed, merge
 from repositories.engine.process.requests import RememberedState, RepositoryAccess
 from repositories.engine.repository import Repository
@@ -30,7 +29,8 @@ class SeenStates:
 
     def __init__(self, directory: str, repository: Repository) -> None:
         self._repository = repository
-        self._path = Path(directory) / f"{repository.id}.json"
+        self._directory = directory
+        self._path = os.path.join(directory, f"{repository.id}.json")
 
     def look(self, *, accept: bool) -> None:
         """Compare what is there with what was seen. An earlier state makes the repository read only, with a warning.
@@ -51,27 +51,25 @@ class SeenStates:
                 self._keep(remembered, read_high_water(self._repository, remembered))
 
     def _read(self) -> HighWater:
-        with contextlib.suppress(*_UNUSABLE):
-            return msgspec.json.decode(self._path.read_bytes(), type=HighWater)
+        with contextlib.suppress(*_UNUSABLE), open(self._path, "rb") as file:
+            return msgspec.json.decode(file.read(), type=HighWater)
         return HighWater()
 
     def _keep(self, before: HighWater, now: HighWater, *, accept: bool = False) -> None:
         """Add a look to what is kept by now, or with `accept` let it take its place."""
         with contextlib.suppress(OSError):
-            # Each by itself, since a mode is given to the last one alone.
-            for directory in reversed(self._path.parents[:3]):
-                directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with _alone(self._path.parent):
+            make_private_directories(self._directory, 3)
+            with _alone(self._directory):
                 kept = self._read()
                 state = confirmed(kept, now) if accept else merge(before, now, kept)
                 if state != kept:
                     self._write(state)
 
     def _write(self, state: HighWater) -> None:
-        descriptor, name = tempfile.mkstemp(dir=self._path.parent, prefix=".seen-")
+        descriptor, name = new_file(self._directory, ".seen-")
         with os.fdopen(descriptor, "wb") as file:
             file.write(msgspec.json.encode(state))
-        Path(name).replace(self._path)
+        os.replace(name, self._path)
 
 
 class ToldState:
@@ -128,7 +126,7 @@ def _compare(repository: Repository, remembered: HighWater, *, accept: bool, hin
 
 
 @contextlib.contextmanager
-def _alone(directory: Path) -> Iterator[None]:
+def _alone(directory: str) -> Iterator[None]:
     """Let one process at a time change what is kept here, where the file system can tell."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

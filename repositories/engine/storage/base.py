@@ -7,7 +7,8 @@ hold. Errors are of the RepositoryError family only: a medium's fault is never m
 import abc
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from repositories.engine.errors import ConfigurationError
 
@@ -15,16 +16,14 @@ _COMPONENT = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 _MAX_NAME_LENGTH = 200
 
 
-@dataclass(frozen=True, slots=True)
-class StoredObject:
+class StoredObject(msgspec.Struct, frozen=True):
     """An object as a listing shows it."""
 
     name: str
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectRange:
+class ObjectRange(msgspec.Struct, frozen=True):
     """A part of an object that will be read."""
 
     name: str

@@ -4,8 +4,9 @@ Owns the names and that no value is ever shown. Reads no environment and no file
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
+
+import msgspec
 
 from repositories.engine.errors import StorageRefusedError
 
@@ -20,11 +21,13 @@ KNOWN_HOSTS: Final = "known_hosts"
 AGENT: Final = "agent"
 
 
-@dataclass(frozen=True, slots=True)
-class Credentials:
+class Credentials(msgspec.Struct, frozen=True):
     """Values by the names above; what is missing is not there. Its repr shows none."""
 
-    values: Mapping[str, str] = field(default_factory=dict, repr=False)
+    values: Mapping[str, str] = msgspec.field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return "Credentials()"
 
     def get(self, name: str) -> str:
         """Return a value, or "" where there is none."""

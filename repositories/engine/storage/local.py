@@ -7,7 +7,6 @@ links nor locks, which network mounts lack.
 import contextlib
 import errno
 import os
-import secrets
 import stat
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -215,7 +214,7 @@ class LocalStorage(Storage):
             raise ObjectExistsError(f"{name} is there already", hint="run check")
 
     def _new_scratch_file(self, write: Callable[[int], None]) -> str:
-        path = os.path.join(self._require_scratch(), secrets.token_hex(16))
+        path = os.path.join(self._require_scratch(), os.urandom(16).hex())
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o400)
         try:
             try:

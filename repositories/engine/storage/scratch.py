@@ -8,7 +8,6 @@ this host are looked at: elsewhere a lock may be invisible.
 import contextlib
 import fcntl
 import os
-import secrets
 import weakref
 
 import blake3
@@ -33,8 +32,8 @@ class ScratchDirectory:
 
     def _make(self) -> str:
         """Make and lock a directory under a name that nobody looks at, then give it its name: no moment unlocked."""
-        starting = os.path.join(self._parent, _STARTING + secrets.token_hex(16))
-        path = os.path.join(self._parent, f"{_own_prefix()}{secrets.token_hex(16)}")
+        starting = os.path.join(self._parent, _STARTING + os.urandom(16).hex())
+        path = os.path.join(self._parent, f"{_own_prefix()}{os.urandom(16).hex()}")
         os.mkdir(starting, 0o700)
         descriptor = os.open(starting, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         _try_lock(descriptor)
