@@ -42,6 +42,8 @@ REASONS: Final[Mapping[str, Callable[[], str]]] = {
     "unmounted": lambda: _("a file system in the source is not mounted"),
     "leftovers": lambda: _("something else in place of a file system that is not mounted"),
     "SOURCE_NOT_ALLOWED": lambda: _("source outside the allowed directories"),
+    "HOOK_SKIPPED": lambda: _("source left out by a hook"),
+    "HOOK_FAILED": lambda: _("a hook before the source failed"),
     "kept": lambda: _("something else was there and was kept"),
     "failed": lambda: _("could not be written"),
     "undeleted": lambda: _("could not be deleted"),

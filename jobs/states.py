@@ -41,6 +41,7 @@ class TaskState(TextChoices):
     PARTIAL_FAILURE = "partial_failure", "Partial failure"
     FAILED = "failed", "Failed"
     CANCELLED = "cancelled", "Cancelled"
+    SKIPPED = "skipped", "Skipped by a hook"
 
 
 class Trigger(TextChoices):
@@ -193,7 +194,15 @@ class BackupMode(TextChoices):
 ACTIVE_STATES: Final = (RunState.QUEUED, RunState.RUNNING)
 FINISHED_STATES: Final = (RunState.SUCCEEDED, RunState.PARTIAL_FAILURE, RunState.FAILED, RunState.CANCELLED)
 OPEN_TASK_STATES: Final = (TaskState.PENDING, TaskState.RUNNING)
-FINISHED_TASK_STATES: Final = (TaskState.SUCCEEDED, TaskState.PARTIAL_FAILURE, TaskState.FAILED, TaskState.CANCELLED)
+FINISHED_TASK_STATES: Final = (
+    TaskState.SUCCEEDED,
+    TaskState.PARTIAL_FAILURE,
+    TaskState.FAILED,
+    TaskState.CANCELLED,
+    TaskState.SKIPPED,
+)
+# These say why there is no backup.
+EXPLAINED_TASK_STATES: Final = (TaskState.FAILED, TaskState.SKIPPED)
 # One at a time in a repository, whoever asks.
 UPKEEP_KINDS: Final = (RunKind.CHECK, RunKind.PRUNE, RunKind.FORGET)
 

@@ -5,7 +5,7 @@ Owns the rows of `task_runs`. Every write of an executor asks in the same statem
 
 import datetime as dt
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -15,7 +15,7 @@ from django.db.models.functions import Coalesce, Greatest
 
 from jobs.executors import SourceResult
 from jobs.models import Run, TaskRun
-from jobs.states import OPEN_TASK_STATES, FailureClass, RunState, TaskState
+from jobs.states import EXPLAINED_TASK_STATES, OPEN_TASK_STATES, FailureClass, RunState, TaskState
 from jobs.verdict import Verdict
 from repositories.identifiers import new_id
 
@@ -46,6 +46,19 @@ def source_finished(run_id: uuid.UUID, fence: int, result: SourceResult, *, now:
     with transaction.atomic():
         open_rows = _mine(run_id, fence).filter(id=result.task_run_id, state__in=OPEN_TASK_STATES)
         return bool(open_rows.update(**_columns(result, now)))
+
+
+def problem_found(
+    run_id: uuid.UUID, fence: int, task_run_id: uuid.UUID, problem: Mapping[str, Any], *, now: dt.datetime
+) -> bool:
+    """Put a problem before those of a source, which may have ended; False: the run is no longer this executor's."""
+    with transaction.atomic():
+        mine = _mine(run_id, fence).filter(id=task_run_id).first()
+        if mine is None:
+            return False
+        mine.problems = [dict(problem), *mine.problems]
+        mine.save(update_fields=["problems"])
+        return True
 
 
 def record(run_id: uuid.UUID, fence: int, results: Sequence[SourceResult], *, now: dt.datetime) -> None:
@@ -91,7 +104,7 @@ def _columns(result: SourceResult, now: dt.datetime) -> dict[str, Any]:
         "problems": [dict(problem) for problem in result.problems],
         **asdict(result.figures),
     }
-    if result.state == TaskState.FAILED and result.failure is not None:
+    if result.state in EXPLAINED_TASK_STATES and result.failure is not None:
         failure = result.failure
         values |= {"failure_class": failure.failure_class, "error_code": failure.code}
         values |= {"error_message": failure.message, "error_hint": failure.hint}

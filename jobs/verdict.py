@@ -1,5 +1,8 @@
 """The verdict over a run (A6, A11): cancel > executor's error > swapped repository > skipped objects > success. Pure.
 
+A source that a hook left out counts as a skipped object; where hooks left out all of them there was nothing to do, and
+the run is cancelled by them: a success would claim a backup, and a failure would alarm every night.
+
 Owns the order and the failure class of "all sources failed". Must not write: jobs.conclusion does.
 """
 
@@ -11,7 +14,7 @@ from typing import Any, Final
 
 from jobs.executors import NO_FIGURES, ExecutionResult, Failure, Figures, SourceResult
 from jobs.retries import is_retryable
-from jobs.states import CancelOrigin, FailureClass, RunState, TaskState
+from jobs.states import EXPLAINED_TASK_STATES, CancelOrigin, FailureClass, RunState, TaskState
 
 GRAVE: Final = (FailureClass.SECURITY, FailureClass.INTEGRITY)
 _INCOMPLETE = Failure(
@@ -51,7 +54,7 @@ def decide(result: ExecutionResult, expected: Sequence[uuid.UUID], cancel: Cance
     if result.failure is not None:
         return replace(_failed(result.failure, "executor_failed", figures), reason_parameters=result.parameters)
     verdict = _by_sources(complete(result.sources, expected), result) if known else _by_figures(result)
-    if result.elsewhere and verdict.state != RunState.FAILED:
+    if result.elsewhere and verdict.state not in (RunState.FAILED, RunState.CANCELLED):
         # What was made is there, but not where the job keeps its backups.
         told = {"observed": result.elsewhere}
         return replace(
@@ -67,10 +70,10 @@ def complete(sources: Sequence[SourceResult], expected: Sequence[uuid.UUID]) -> 
 
 
 def total(sources: Sequence[SourceResult]) -> Figures:
-    """Sum the figures; each failed source counts as one more skipped object (A6)."""
+    """Sum the figures; each source that failed or was left out counts as one more skipped object (A6)."""
     summed = {f.name: sum(getattr(source.figures, f.name) for source in sources) for f in fields(Figures)}
-    failed = sum(source.state == TaskState.FAILED for source in sources)
-    return replace(Figures(**summed), skipped=summed["skipped"] + failed)
+    missing = sum(source.state in EXPLAINED_TASK_STATES for source in sources)
+    return replace(Figures(**summed), skipped=summed["skipped"] + missing)
 
 
 def all_sources_failed(failures: Sequence[Failure]) -> Failure:
@@ -92,9 +95,9 @@ def _checked(source: SourceResult | None, task_run_id: uuid.UUID) -> SourceResul
         return SourceResult(task_run_id, TaskState.FAILED, failure=_INCOMPLETE)
     if source.state == TaskState.SUCCEEDED and not (source.backup_id and source.manifest_id and source.mode):
         return replace(source, state=TaskState.FAILED, failure=_INCOMPLETE)
-    if source.state == TaskState.FAILED and source.failure is None:
-        return replace(source, failure=_INCOMPLETE)
-    if source.state not in (TaskState.SUCCEEDED, TaskState.FAILED, TaskState.CANCELLED):
+    if source.state in EXPLAINED_TASK_STATES and source.failure is None:
+        return replace(source, state=TaskState.FAILED, failure=_INCOMPLETE)
+    if source.state not in (TaskState.SUCCEEDED, TaskState.CANCELLED, *EXPLAINED_TASK_STATES):
         return replace(source, state=TaskState.FAILED, failure=_INCOMPLETE)
     return source
 
@@ -109,10 +112,14 @@ def _by_figures(result: ExecutionResult) -> Verdict:
 
 def _by_sources(sources: Sequence[SourceResult], result: ExecutionResult) -> Verdict:
     figures = total(sources)
+    left_out = [source.failure or _INCOMPLETE for source in sources if source.state == TaskState.SKIPPED]
     # Without a cancel no source may be cancelled: such an answer is a failure like any other.
-    failures = [source.failure or _INCOMPLETE for source in sources if source.state != TaskState.SUCCEEDED]
-    if sources and len(failures) == len(sources):
-        return _failed(all_sources_failed(failures), "all_sources_failed", figures)
+    fine = (TaskState.SUCCEEDED, TaskState.SKIPPED)
+    failures = [source.failure or _INCOMPLETE for source in sources if source.state not in fine]
+    if left_out and len(left_out) == len(sources):
+        return Verdict(RunState.CANCELLED, "cancelled_hook", cancel_origin=CancelOrigin.HOOK, figures=figures)
+    if sources and len(failures) + len(left_out) == len(sources):
+        return _failed(all_sources_failed([*failures, *left_out]), "all_sources_failed", figures)
     if figures.skipped or failures:
         skipped = max(figures.skipped, 1)
         reasons = _skip_reasons(sources)

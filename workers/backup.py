@@ -6,6 +6,7 @@ Owns the order: sources, intention, engine, result. What each event of the engin
 import os
 from dataclasses import replace
 from functools import partial
+from typing import Final
 
 from django.conf import settings
 
@@ -26,13 +27,16 @@ from repositories.models import Repository
 from repositories.opening import RepositoryAccess
 from repositories.services import fence_intend
 from workers import outcome, run_journal
-from workers.backup_events import BackupEvents
+from workers.backup_events import BackupEvents, EngineTalk
 from workers.damage import found_by_backup
 from workers.database import until_done
 from workers.engine_request import backup_request, engine_environment
 from workers.engine_run import asked, follow, log_last_words
 from workers.hook_file import HooksFileError
+from workers.hook_turns import SourceTurns
 from workers.hooks import RunHooks
+
+_NOTHING: Final = ExecutionResult()
 
 
 def back_up(
@@ -56,39 +60,36 @@ def _sources(
     access: RepositoryAccess,
     hooks: RunHooks,
 ) -> ExecutionResult:
-    """Back up what may be; the hooks before sources all run before the first is read, those after once all are."""
+    """Back up what may be, each source between its own hooks."""
     refused = [result for source in request.sources if (result := _refused(source, control)) is not None]
     left_out = {result.task_run_id for result in refused}
-    turns = [source for source in request.sources if source.task_run_id not in left_out]
-    refused += [_left_out(source, result, control) for source in turns if (result := hooks.before_source(source))]
-    left_out |= {result.task_run_id for result in refused}
-    allowed = tuple(source for source in turns if source.task_run_id not in left_out)
+    allowed = tuple(source for source in request.sources if source.task_run_id not in left_out)
+    turns = SourceTurns(request, control, hooks)
     try:
-        done = _by_engine(replace(request, sources=allowed), control, row, access) if allowed else ExecutionResult()
+        done = _by_engine(replace(request, sources=allowed), control, (row, access), turns) if allowed else _NOTHING
     except OSError as error:
         # As the supervisor would say it, but for the hooks that still have to undo what was made ready.
         message = outcome.clean(f"The engine could not be started: {error}")
         done = ExecutionResult(failure=Failure("ENGINE_NOT_STARTED", message, FailureClass.TRANSIENT))
-    return hooks.after_sources(turns, replace(done, sources=(*refused, *done.sources)))
-
-
-def _left_out(source: ExecutionSource, result: SourceResult, control: ExecutionControl) -> SourceResult:
-    for line in run_journal.source_ends(source, result):
-        control.log(*line)
-    return result
+    return turns.close(replace(done, sources=(*refused, *done.sources)))
 
 
 def _by_engine(
-    request: ExecutionRequest, control: ExecutionControl, row: Repository, access: RepositoryAccess
+    request: ExecutionRequest,
+    control: ExecutionControl,
+    opened: tuple[Repository, RepositoryAccess],
+    turns: SourceTurns,
 ) -> ExecutionResult:
+    row, access = opened
     # Committed before the repository can hold it: what is found there later and is higher was never ours.
     intend = partial(fence_intend, repository_id=row.id, fence=request.fence)
     until_done(intend, give_up=lambda: asked(control))
     if asked(control):
         return ExecutionResult(cancelled=control.cancelled())
     # Started by this thread, which outlives it: Linux kills the engine with the thread that started it.
-    with EngineProcess(backup_request(request, access), environment=engine_environment()) as process:
-        events = BackupEvents(request, control, process, access, row.fence_confirmed)
+    asks = backup_request(request, access, turn_seconds=turns.seconds)
+    with EngineProcess(asks, environment=engine_environment()) as process:
+        events = BackupEvents(request, control, EngineTalk(process, turns), access, row.fence_confirmed)
         last = follow(process, handle=events.handle, stop=lambda: asked(control))
         log_last_words(process, control)
     result = replace(_result(last, events.results(), control, access), elsewhere=events.elsewhere)
@@ -119,4 +120,6 @@ def _refused(source: ExecutionSource, control: ExecutionControl) -> SourceResult
         return None
     message = outcome.clean(f"{source.name} {why}")
     result = outcome.failed(source, Failure("SOURCE_NOT_ALLOWED", message, FailureClass.CONFIGURATION))
-    return _left_out(source, result, control)
+    for line in run_journal.source_ends(source, result):
+        control.log(*line)
+    return result

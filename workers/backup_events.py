@@ -7,6 +7,7 @@ goes through the control, in order and under the run's lease.
 import logging
 import socket
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
@@ -22,6 +23,7 @@ from repositories.opening import RepositoryAccess
 from repositories.services import BackupReference, backup_record
 from repositories.troubles import repository_unopened
 from workers import outcome, run_journal
+from workers.hook_turns import SourceTurns
 from workers.openings import Look, Opening, record_look, record_opening, stored_mark
 from workers.recorder import record
 
@@ -31,6 +33,14 @@ _OF_PROCESSES: Final = frozenset({FailureClass.TRANSIENT, FailureClass.UNKNOWN})
 logger = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class EngineTalk:
+    """The engine that tells the events and gets the answers, and the hooks that run between its sources."""
+
+    process: EngineProcess
+    turns: SourceTurns
+
+
 class BackupEvents:
     """The state of one backup run as its engine tells it."""
 
@@ -38,13 +48,13 @@ class BackupEvents:
         self,
         request: ExecutionRequest,
         control: ExecutionControl,
-        process: EngineProcess,
+        engine: EngineTalk,
         access: RepositoryAccess,
         confirmed_before: int,
     ) -> None:
         self._request = request
         self._control = control
-        self._process = process
+        self._engine = engine
         self._access = access
         self._confirmed_before = confirmed_before
         self._sources = {str(source.task_run_id): source for source in request.sources}
@@ -53,8 +63,10 @@ class BackupEvents:
         self.elsewhere = ""
         self._results: dict[str, SourceResult] = {}
         self._progress: dict[str, protocol.Progress] = {}
+        self._so_far = Progress("")
         self._answers: dict[type[protocol.Event], Callable[[Any], None]] = {
             protocol.Opened: self._opened,
+            protocol.TurnWanted: self._turn_wanted,
             protocol.SourceStarted: self._source_started,
             protocol.Progress: self._progressed,
             protocol.ConfirmWanted: self._confirm,
@@ -98,8 +110,13 @@ class BackupEvents:
         )
         self._record(partial(record_opening, opening))
 
+    def _turn_wanted(self, event: protocol.TurnWanted) -> None:
+        source = self._sources[event.source]
+        self._engine.turns.answer(self._engine.process, event.id, source, self._so_far)
+
     def _source_started(self, event: protocol.SourceStarted) -> None:
         source = self._sources[event.source]
+        self._engine.turns.started(source)
         self._control.log(*run_journal.source_begins(source))
         self._record(
             lambda: task_runs.source_started(
@@ -110,23 +127,22 @@ class BackupEvents:
     def _progressed(self, event: protocol.Progress) -> None:
         self._progress[event.source or ""] = event
         seen = self._progress.values()
-        self._control.heartbeat(
-            Progress(
-                phase=outcome.clean(event.phase, 100),
-                files=sum(each.files for each in seen),
-                bytes_read=sum(each.bytes_read for each in seen),
-                bytes_stored=sum(each.bytes_stored for each in seen),
-                current=outcome.clean(event.current),
-            )
+        self._so_far = Progress(
+            phase=outcome.clean(event.phase, 100),
+            files=sum(each.files for each in seen),
+            bytes_read=sum(each.bytes_read for each in seen),
+            bytes_stored=sum(each.bytes_stored for each in seen),
+            current=outcome.clean(event.current),
         )
+        self._control.heartbeat(self._so_far)
 
     def _confirm(self, event: protocol.ConfirmWanted) -> None:
         try:
             self._control.confirm()
         except LeaseLostError:
-            self._process.confirm(event.id, ok=False)
+            self._engine.process.confirm(event.id, ok=False)
         else:
-            self._process.confirm(event.id, ok=True)
+            self._engine.process.confirm(event.id, ok=True)
 
     def _source_finished(self, event: protocol.SourceFinished) -> None:
         source = self._sources[event.source]
@@ -140,6 +156,7 @@ class BackupEvents:
         if result.state == TaskState.SUCCEEDED and not self.elsewhere:
             reference = self._reference(event.source, result)
             self._record(lambda: backup_record(reference=reference, now=database_now()))
+        self._engine.turns.ended(source, result, self._so_far)
 
     def _log(self, event: protocol.Log) -> None:
         self._control.log(event.level, outcome.clean(event.message))

@@ -22,8 +22,13 @@ from workers.kept_indexes import kept_directory
 _PASSED_ON: Final = ("HOME", "TZ", "TMPDIR", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
-def backup_request(request: ExecutionRequest, access: RepositoryAccess) -> requests.Request:
-    """Return the request that backs up all sources of a run in one opening of the repository (A4)."""
+def backup_request(
+    request: ExecutionRequest, access: RepositoryAccess, *, turn_seconds: float | None = None
+) -> requests.Request:
+    """Return the request that backs up all sources of a run in one opening of the repository (A4).
+
+    With `turn_seconds` the engine asks before each source, and waits for an answer for so long at most.
+    """
     options = requests.SourceOptions(accept_new_root=request.accept_new_root)
     return requests.Request(
         operation="backup",
@@ -40,6 +45,7 @@ def backup_request(request: ExecutionRequest, access: RepositoryAccess) -> reque
         sources=tuple(_source(source, options) for source in request.sources),
         bandwidth_bytes_per_second=request.bandwidth_limit_bps,
         strict=request.strict,
+        turn_seconds=turn_seconds,
         skip_paths=skipped_paths(access.location),
     )
 

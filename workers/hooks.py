@@ -1,38 +1,54 @@
 """The hooks of one backup run: before and after the job and each source, in the job's order (6.4).
 
-Owns when a hook runs and what its end comes to. A run that cannot trust or find its hooks backs up nothing: what a
-hook was to make ready would be missing. What comes after runs however the rest ended, so that nothing stays frozen,
-and on a cancel for a few seconds only.
+Owns how a hook is run and what its end comes to; workers.hook_turns says when a source has its turn. A run that cannot
+trust or find its hooks backs up nothing: what a hook was to make ready would be missing. What comes after runs however
+the rest ended, so that nothing stays frozen, and on a cancel for a few seconds only.
 """
 
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from django.conf import settings
 
-from jobs.executors import (
-    ExecutionControl,
-    ExecutionRequest,
-    ExecutionResult,
-    ExecutionSource,
-    Failure,
-    Progress,
-    SourceResult,
-)
+from jobs.executors import ExecutionControl, ExecutionRequest, ExecutionResult, ExecutionSource, Failure, Progress
 from jobs.states import CancelOrigin, FailureClass, HookMoment, TaskState
 from repositories.engine.display import show_text
 from syncova_project import clock, env
 from workers import outcome
 from workers.hook_file import Decision, Hook, HooksFileError, load_hooks
-from workers.hook_process import HookEnd, run_hook
+from workers.hook_process import GRACE_SECONDS, HookEnd, run_hook
 
 # A worker that shuts down has 45 s for all that it must end.
 AFTER_CANCEL_SECONDS: Final = 8.0
 _SYSTEM_FILE: Final = Path("/etc/syncova/hooks.toml")
 _PASSED_ON: Final = ("PATH", "HOME", "TZ")
+# What the engine waits beyond the limits of the hooks around two sources: a machine may be suspended, or very slow.
+_SPARE_SECONDS: Final = 3600.0
+_AROUND_SOURCES: Final = frozenset({HookMoment.BEFORE_SOURCE, HookMoment.AFTER_SOURCE})
+
+Gone = Callable[[], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What a hook's end comes to where it does not let the run go on; `skips`: there is nothing to do, and no fault."""
+
+    failure: Failure
+    skips: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    """One moment of a run: what its hooks are told, how far the run is (None: as last told), and what ends them."""
+
+    name: HookMoment
+    told: Mapping[str, str]
+    so_far: Progress | None = None
+    after: bool = False
+    gone: Gone = bool
 
 
 def hooks_file() -> Path:
@@ -47,7 +63,8 @@ class RunHooks:
 
     def __init__(self, request: ExecutionRequest, control: ExecutionControl) -> None:
         self._request, self._control = request, control
-        self._cancelled_at: float | None = None
+        # Of what is left to what undoes after a cancel: spent by hooks that have ended, and since when one runs on.
+        self._spent, self._undoing_since = 0.0, float("inf")
         known = load_hooks(hooks_file()) if request.hooks else {}
         missing = sorted({call.name for call in request.hooks} - set(known))
         if missing:
@@ -62,90 +79,98 @@ class RunHooks:
 
     def before_job(self) -> ExecutionResult | None:
         """Run what comes before the job; return the run's end where a hook says that nothing is backed up."""
-        told = self._run(HookMoment.BEFORE_JOB, {})
-        if told is None:
+        refusal = self._run(_Moment(HookMoment.BEFORE_JOB, {}, Progress("")))
+        if refusal is None:
             origin = self._control.cancelled()
             return None if origin is None else ExecutionResult(cancelled=origin)
-        failure, skips = told
-        if skips:
+        if refusal.skips:
             return ExecutionResult(cancelled=CancelOrigin.HOOK)
-        return ExecutionResult(failure=failure)
+        return ExecutionResult(failure=refusal.failure)
 
-    def before_source(self, source: ExecutionSource) -> SourceResult | None:
-        """Run what comes before a source; return its result where a hook leaves it out."""
-        told = self._run(HookMoment.BEFORE_SOURCE, _of_source(source))
-        return None if told is None else outcome.failed(source, told[0])
+    def seconds_of_turns(self) -> float | None:
+        """Return what may pass between the end of one source and the start of the next, None where no hook is named."""
+        named = [hook.seconds for moment in _AROUND_SOURCES for hook in self._by_moment[moment]]
+        return sum(named) + len(named) * GRACE_SECONDS + _SPARE_SECONDS if named else None
 
-    def after_sources(self, sources: Iterable[ExecutionSource], result: ExecutionResult) -> ExecutionResult:
-        """Run what comes after each source whose turn had come; a failing hook fails the run, and no backup goes."""
-        states = {one.task_run_id: one for one in result.sources}
-        for source in sources:
-            done = states.get(source.task_run_id)
-            state = str(done.state) if done else str(TaskState.CANCELLED)
-            told = {**_of_source(source), "SYNCOVA_RUN_STATE": state}
-            result = _with(result, self._run(HookMoment.AFTER_SOURCE, told, after=True))
-        return result
+    def before_source(self, source: ExecutionSource, so_far: Progress, gone: Gone) -> Refusal | None:
+        """Run what comes before a source; return why a hook leaves it out. `gone`: nobody waits for the source."""
+        return self._run(_Moment(HookMoment.BEFORE_SOURCE, _of_source(source), so_far, gone=gone))
+
+    def after_source(
+        self, source: ExecutionSource, state: TaskState, failure: Failure | None, so_far: Progress | None
+    ) -> Refusal | None:
+        """Run what comes after a source that ended as `state`; return what the first hook that failed comes to."""
+        told = {**_of_source(source), **_of_end(str(state), failure)}
+        return self._run(_Moment(HookMoment.AFTER_SOURCE, told, so_far, after=True))
 
     def after_job(self, result: ExecutionResult) -> ExecutionResult:
         """Run what comes after the job, and on failure what is named for that; return the run's result with theirs."""
         state = _state(result)
-        told = {"SYNCOVA_RUN_STATE": state, "SYNCOVA_RUN_ERROR": result.failure.code if result.failure else ""}
-        if state != TaskState.SUCCEEDED and result.cancelled is not CancelOrigin.HOOK:
-            result = _with(result, self._run(HookMoment.ON_FAILURE, told, after=True))
-        return _with(result, self._run(HookMoment.AFTER_JOB, told, after=True))
+        told = _of_end(state, result.failure)
+        if state != TaskState.SUCCEEDED and not _is_nothing_to_do(result):
+            result = _with(result, self._run(_Moment(HookMoment.ON_FAILURE, told, after=True)))
+        return _with(result, self._run(_Moment(HookMoment.AFTER_JOB, told, after=True)))
 
-    def _run(self, moment: HookMoment, told: Mapping[str, str], *, after: bool = False) -> tuple[Failure, bool] | None:
-        """Run the hooks of a moment in order; return the failure that ends it and whether it only skips."""
+    def _run(self, moment: _Moment) -> Refusal | None:
+        """Run the hooks of a moment in order; return what ends it."""
         ended = None
-        for hook in self._by_moment[moment]:
-            end = self._one(hook, moment, told, after=after)
+        for hook in self._by_moment[moment.name]:
+            end = self._one(hook, moment)
             # What undoes goes on after a failure; what makes ready does not.
             ended = ended or end
-            if ended is not None and not after:
+            if ended is not None and not moment.after:
                 break
         return ended
 
-    def _one(
-        self, hook: Hook, moment: HookMoment, told: Mapping[str, str], *, after: bool
-    ) -> tuple[Failure, bool] | None:
-        words, control = moment.label.lower(), self._control
-        if not after and control.cancelled() is not None:
+    def _one(self, hook: Hook, moment: _Moment) -> Refusal | None:
+        control = self._control
+        if not moment.after and control.cancelled() is not None:
             return None
-        control.log("info", f"The hook {hook.name} begins ({words}).")
+        control.log("info", f"The hook {hook.name} begins ({moment.name.label.lower()}).")
+        self._progress(hook, moment, "")
         try:
             end = run_hook(
                 hook,
-                environment={**self._environment(moment), **told},
+                environment={**self._environment(moment.name), **moment.told},
                 seconds=hook.seconds,
-                say=lambda line: self._say(hook, line, moves=not after),
-                stop=lambda: self._stops(after=after),
+                say=lambda line: self._say(hook, moment, line),
+                stop=lambda: self._stops(moment),
             )
         except OSError as error:
             return self._told(hook, f"cannot be started: {error.strerror or error}", Decision.FAIL)
+        finally:
+            self._spent += max(0.0, clock.monotonic() - self._undoing_since)
+            self._undoing_since = float("inf")
         if end.lines_dropped:
             control.log("warning", f"{hook.name}: {end.lines_dropped:,} more lines of its output were dropped.")
         if end.stopped:
-            control.log("warning", f"The hook {hook.name} was ended: the run is cancelled.")
+            why = "the engine that waited for it is gone" if control.cancelled() is None else "the run is cancelled"
+            control.log("warning", f"The hook {hook.name} was ended: {why}.")
             return None
         how = f"took longer than {hook.seconds:g} s and was ended" if end.timed_out else _exit_words(end)
         return self._told(hook, how, Decision.FAIL if end.timed_out else hook.decide(end.exit_code))
 
-    def _say(self, hook: Hook, line: str, *, moves: bool) -> None:
-        """Put a line of a hook's output into the log; where nothing has been read yet, it is the run's progress too."""
+    def _say(self, hook: Hook, moment: _Moment, line: str) -> None:
         shown = outcome.clean(show_text(line))
         self._control.log("info", f"{hook.name}: {shown}")
-        if moves:
-            self._control.heartbeat(Progress(f"hook {hook.name}", current=shown))
+        self._progress(hook, moment, shown)
 
-    def _stops(self, *, after: bool) -> bool:
+    def _progress(self, hook: Hook, moment: _Moment, shown: str) -> None:
+        """Tell what the run does now, with the figures of what was read; at its end those stay as they are."""
+        if moment.so_far is not None:
+            self._control.heartbeat(replace(moment.so_far, phase=f"hook {hook.name}", current=shown))
+
+    def _stops(self, moment: _Moment) -> bool:
         """Tell whether a running hook is to be ended; what undoes has some seconds more, all of it together."""
         if self._control.cancelled() is None:
-            return False
+            return moment.gone()
+        if not moment.after:
+            return True
         now = clock.monotonic()
-        self._cancelled_at = self._cancelled_at if self._cancelled_at is not None else now
-        return not after or now - self._cancelled_at >= AFTER_CANCEL_SECONDS
+        self._undoing_since = min(self._undoing_since, now)
+        return self._spent + now - self._undoing_since >= AFTER_CANCEL_SECONDS
 
-    def _told(self, hook: Hook, how: str, decision: Decision) -> tuple[Failure, bool] | None:
+    def _told(self, hook: Hook, how: str, decision: Decision) -> Refusal | None:
         name, how = hook.name, outcome.clean(how)
         if decision in {Decision.GO_ON, Decision.WARN}:
             level = "info" if decision is Decision.GO_ON else "warning"
@@ -155,8 +180,9 @@ class RunHooks:
         self._control.log("warning" if skips else "error", f"The hook {name} {how}: {decision}.")
         hint = "The run's log has its output."
         if skips:
-            return Failure("HOOK_SKIPPED", f"The hook {name} {how}: skip.", FailureClass.HOOK, hint=hint), True
-        return Failure("HOOK_FAILED", f"The hook {name} {how}.", FailureClass.HOOK, hint=hint), False
+            failure = Failure("HOOK_SKIPPED", f"The hook {name} {how}: skip.", FailureClass.HOOK, hint=hint)
+            return Refusal(failure, skips=True)
+        return Refusal(Failure("HOOK_FAILED", f"The hook {name} {how}.", FailureClass.HOOK, hint=hint))
 
     def _environment(self, moment: HookMoment) -> dict[str, str]:
         request = self._request
@@ -178,21 +204,36 @@ def _of_source(source: ExecutionSource) -> dict[str, str]:
     return {"SYNCOVA_RUN_SOURCE": os.fsdecode(source.path)}
 
 
+def _of_end(state: str, failure: Failure | None) -> dict[str, str]:
+    return {"SYNCOVA_RUN_STATE": state, "SYNCOVA_RUN_ERROR": failure.code if failure else ""}
+
+
+def _is_nothing_to_do(result: ExecutionResult) -> bool:
+    """Tell whether hooks said so of the job, or of each of its sources."""
+    if result.failure is not None or result.cancelled is not None:
+        return result.cancelled is CancelOrigin.HOOK
+    return {one.state for one in result.sources} == {TaskState.SKIPPED}
+
+
 def _state(result: ExecutionResult) -> str:
-    if result.cancelled is not None:
+    if result.cancelled is not None or _is_nothing_to_do(result):
         return str(TaskState.CANCELLED)
     states = {one.state for one in result.sources}
-    if result.failure is not None or states <= {TaskState.FAILED}:
+    if result.failure is not None or TaskState.SUCCEEDED not in states:
         return str(TaskState.FAILED)
     whole = states == {TaskState.SUCCEEDED} and not any(one.figures.skipped for one in result.sources)
     return str(TaskState.SUCCEEDED if whole else TaskState.PARTIAL_FAILURE)
 
 
-def _with(result: ExecutionResult, told: tuple[Failure, bool] | None) -> ExecutionResult:
-    """Return the result with a hook's failure, unless it has a graver end already."""
-    if told is None or result.failure is not None or result.cancelled is not None or told[1]:
+def failed_by(result: ExecutionResult, failure: Failure | None) -> ExecutionResult:
+    """Return the result with the failure of a hook that undoes, unless it has a graver end already."""
+    if failure is None or result.failure is not None or result.cancelled is not None:
         return result
-    return replace(result, failure=told[0])
+    return replace(result, failure=failure)
+
+
+def _with(result: ExecutionResult, refusal: Refusal | None) -> ExecutionResult:
+    return failed_by(result, None if refusal is None or refusal.skips else refusal.failure)
 
 
 def _exit_words(end: HookEnd) -> str:

@@ -71,6 +71,11 @@ def failed(source: ExecutionSource, failure: Failure) -> SourceResult:
     return SourceResult(task_run_id=source.task_run_id, state=TaskState.FAILED, failure=failure)
 
 
+def skipped(source: ExecutionSource, failure: Failure) -> SourceResult:
+    """Return the result of a source of which a hook said that there is nothing to do now."""
+    return SourceResult(task_run_id=source.task_run_id, state=TaskState.SKIPPED, failure=failure)
+
+
 def cancelled(source: ExecutionSource) -> SourceResult:
     """Return the result of a source that the run's cancel reached first."""
     return SourceResult(task_run_id=source.task_run_id, state=TaskState.CANCELLED)
@@ -81,6 +86,8 @@ def source_result(source: ExecutionSource, event: SourceFinished, job: str) -> S
     if event.status == "succeeded" and event.result is not None:
         return succeeded(source, event.result)
     error = event.error or ErrorInfo(code="ENGINE_PROTOCOL", message="the engine told neither a result nor an error")
+    if event.status == "skipped":
+        return skipped(source, failure_of(error))
     if error.code in _ACCEPTABLE:
         error = msgspec.structs.replace(error, hint=_how_to_accept(job))
     return failed(source, failure_of(error))

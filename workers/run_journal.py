@@ -33,7 +33,9 @@ def source_ends(source: ExecutionSource, result: SourceResult) -> Iterator[Line]
     """Say how a source ended, with its figures, and name the problems that its result keeps."""
     for problem in result.problems:
         yield _LEVELS.get(str(problem.get("severity")), "warning"), clean(f"{source.name}: {_problem(problem)}")
-    if result.failure is not None:
+    if result.state == TaskState.SKIPPED and result.failure is not None:
+        yield "warning", clean(f"Source {source.name} was left out: {result.failure.message}")
+    elif result.failure is not None:
         yield "error", clean(f"Source {source.name} failed: {result.failure.code}: {result.failure.message}")
     elif result.state == TaskState.SUCCEEDED:
         level = "warning" if result.figures.skipped else "info"

@@ -14,6 +14,7 @@ MARKS: Final[Mapping[str, str]] = {
     RunState.PARTIAL_FAILURE.value: "◐",
     RunState.FAILED.value: "✗",
     RunState.CANCELLED.value: "■",
+    TaskState.SKIPPED.value: "○",
 }
 
 

@@ -18,6 +18,7 @@ _MARKS: Final[Mapping[str, str]] = {
     "partial_failure": "◐",
     "failed": "✗",
     "cancelled": "■",
+    "skipped": "○",
     "active": "✓",
     "paused": "‖",
     "flagged": "!",

@@ -10,7 +10,7 @@ from django.db.models import BaseConstraint, F, Q
 
 from jobs.models.run import Run
 from jobs.models.source import Source
-from jobs.states import FINISHED_TASK_STATES, BackupMode, FailureClass, TaskState
+from jobs.states import EXPLAINED_TASK_STATES, FINISHED_TASK_STATES, BackupMode, FailureClass, TaskState
 
 _FINISHED = Q(state__in=FINISHED_TASK_STATES)
 
@@ -33,8 +33,8 @@ _CONSTRAINTS: Final[list[BaseConstraint]] = [
     ),
     models.CheckConstraint(
         name="task_runs_failed_has_a_failure_class",
-        condition=Q(state=TaskState.FAILED, failure_class__gt="", error_code__gt="")
-        | ~Q(state=TaskState.FAILED) & Q(failure_class=""),
+        condition=Q(state__in=EXPLAINED_TASK_STATES, failure_class__gt="", error_code__gt="")
+        | ~Q(state__in=EXPLAINED_TASK_STATES) & Q(failure_class=""),
     ),
     models.CheckConstraint(
         name="task_runs_success_has_a_backup",

@@ -217,6 +217,7 @@ BACKUP: dict[str, Any] = {"backup_id": "b", "manifest_id": "m", "mode": "full"}
         ("task_runs_end_is_not_before_start", FINISHED | BACKUP | {"finished_at": EARLIER}),
         ("task_runs_failed_has_a_failure_class", FAILED | {"failure_class": ""}),
         ("task_runs_failed_has_a_failure_class", FAILED | {"error_code": ""}),
+        ("task_runs_failed_has_a_failure_class", FAILED | {"state": "skipped", "failure_class": ""}),
         ("task_runs_failed_has_a_failure_class", FINISHED | BACKUP | {"failure_class": "source"}),
         ("task_runs_success_has_a_backup", FINISHED | BACKUP | {"backup_id": ""}),
         ("task_runs_success_has_a_backup", FINISHED | BACKUP | {"manifest_id": ""}),

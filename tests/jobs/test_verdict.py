@@ -59,6 +59,26 @@ def test_a_failed_source_counts_as_skipped() -> None:
     assert verdict.reason_parameters["reasons"] == {"SOURCE_MISSING": 1}
 
 
+def left_out(task: uuid.UUID = FIRST) -> SourceResult:
+    failure = Failure("HOOK_SKIPPED", "The hook ready ended with exit code 75: skip.", FailureClass.HOOK)
+    return SourceResult(task, TaskState.SKIPPED, failure=failure)
+
+
+def test_a_source_that_a_hook_left_out_is_no_failure_and_no_success() -> None:
+    """6.4: the others are backed up; where none is left there was nothing to do; a failure beside it stays one."""
+    partial = decide(ExecutionResult(sources=(good(FIRST), left_out(SECOND))), [FIRST, SECOND])
+    assert (partial.state, partial.figures.skipped) == (RunState.PARTIAL_FAILURE, 1)
+    assert partial.reason_parameters == {"skipped": 1, "sources_failed": 0, "reasons": {"HOOK_SKIPPED": 1}}
+    for elsewhere in ("", "ab" * 16):
+        nothing = decide(ExecutionResult(sources=(left_out(), left_out(SECOND)), elsewhere=elsewhere), [FIRST, SECOND])
+        assert (nothing.state, nothing.cancel_origin) == (RunState.CANCELLED, CancelOrigin.HOOK)
+    mixed = decide(ExecutionResult(sources=(left_out(), bad(SECOND))), [FIRST, SECOND])
+    assert mixed.failure is not None
+    assert (mixed.state, mixed.failure.failure_class) == (RunState.FAILED, FailureClass.SOURCE)
+    unexplained = decide(ExecutionResult(sources=(SourceResult(FIRST, TaskState.SKIPPED),)), [FIRST])
+    assert unexplained.state is RunState.FAILED
+
+
 @pytest.mark.parametrize(
     ("classes", "leading"),
     [

@@ -1,29 +1,21 @@
-"""Hooks around a backup, with real programs and the real engine: order, limit, output, exit codes (6.4)."""
+"""Hooks around a backup, with real programs and the real engine: order, limit, output, exit codes (6.4).
 
-import os
-from collections.abc import Callable
-from dataclasses import replace
+Those around each source are test_hook_turns'.
+"""
+
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from jobs.executors import ExecutionRequest, HookCall
-from jobs.states import CancelOrigin, FailureClass, HookMoment, TaskState
-from tests.workers import scenario
+from jobs.states import CancelOrigin, FailureClass, TaskState
+from tests.workers import hook_programs, scenario
+from tests.workers.hook_programs import Told, hooked
 from tests.workers.scenario import Ground
-from tests.workers.test_executor import Control, execute, request_for
+from tests.workers.test_executor import Control, execute
 from workers import backup, hook_process
 
 pytestmark = pytest.mark.django_db
-
-PROGRAM = """#!/bin/sh
-echo "$1 $SYNCOVA_RUN_MOMENT $SYNCOVA_RUN_SOURCE $SYNCOVA_RUN_STATE" >> {journal}
-printf 'says %s\\033[31m\\n' "$1"
-sleep "$3"
-exit "$2"
-"""
-Told = Callable[[], list[list[str]]]
 
 
 @pytest.fixture(autouse=True)
@@ -38,28 +30,7 @@ def place(tmp_path: Path) -> Ground:
 
 @pytest.fixture
 def told(place: Ground, settings: Any) -> Told:
-    """Write hooks that note that they ran; return what was noted."""
-    directory = place.directory / "hooks"
-    directory.mkdir(mode=0o755)
-    program, journal = directory / "program", directory / "journal"
-    program.write_text(PROGRAM.format(journal=journal))
-    program.chmod(0o755)
-    exits = {"good": (0, 0), "bad": (3, 0), "warn": (1, 0), "skip": (75, 0), "slow": (0, 30)}
-    tables = [
-        f'[hooks.{name}]\nargv = ["{program}", "{name}", "{code}", "{pause}"]\n'
-        f'seconds = {1 if name == "slow" else 20}\nexits = {{ 75 = "skip", 1 = "warn" }}\n'
-        for name, (code, pause) in exits.items()
-    ]
-    (directory / "hooks.toml").write_text("".join(tables))
-    settings.SYNCOVA_HOOKS_FILE = str(directory / "hooks.toml")
-    return lambda: [line.split() for line in journal.read_text().splitlines()] if journal.exists() else []
-
-
-def hooked(place: Ground, *calls: str, sources: tuple[Path, ...] = ()) -> ExecutionRequest:
-    """Return a request whose hooks are written `moment=name`."""
-    paths = sources or (scenario.small_tree(place.directory),)
-    named = tuple(HookCall(HookMoment(call.split("=")[0]), call.split("=")[1]) for call in calls)
-    return replace(request_for(place, *paths), hooks=named)
+    return hook_programs.install(place, settings)
 
 
 def test_hooks_run_in_their_order_around_the_backup(place: Ground, told: Told) -> None:
@@ -87,7 +58,8 @@ def test_a_failing_hook_before_the_job_ends_the_run(place: Ground, told: Told) -
     result = execute(hooked(place, *calls))
     assert result.failure is not None
     assert (result.failure.code, result.failure.failure_class) == ("HOOK_FAILED", FailureClass.HOOK)
-    assert told() == [["bad", "before_job"], ["good", "on_failure", "failed"], ["good", "after_job", "failed"]]
+    ended = ["failed", "HOOK_FAILED"]
+    assert told() == [["bad", "before_job"], ["good", "on_failure", *ended], ["good", "after_job", *ended]]
     assert place.backup_ids() == []
 
 
@@ -99,24 +71,6 @@ def test_a_hook_can_say_that_there_is_nothing_to_do(place: Ground, told: Told) -
     assert place.backup_ids() == []
 
 
-@pytest.mark.parametrize(("name", "code"), [("bad", "HOOK_FAILED"), ("skip", "HOOK_SKIPPED")])
-def test_a_hook_before_a_source_leaves_only_that_one_out(place: Ground, told: Told, name: str, code: str) -> None:
-    """A6: a source without a backup is never a success."""
-    result = execute(hooked(place, f"before_source={name}"))
-    (source,) = result.sources
-    assert source.failure is not None
-    assert (source.state, source.failure.code) == (TaskState.FAILED, code)
-    assert (len(told()), place.backup_ids()) == (1, [])
-
-
-def test_a_failing_hook_afterwards_fails_the_run_and_keeps_its_backups(place: Ground, told: Told) -> None:
-    result = execute(hooked(place, "after_source=bad", "after_job=good"))
-    assert result.failure is not None
-    assert (result.failure.code, result.sources[0].state) == ("HOOK_FAILED", TaskState.SUCCEEDED)
-    assert [line[1] for line in told()] == ["after_source", "after_job"]
-    assert len(place.backup_ids()) == 1
-
-
 def test_what_undoes_runs_also_when_no_engine_can_be_started(
     place: Ground, told: Told, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -124,17 +78,18 @@ def test_what_undoes_runs_also_when_no_engine_can_be_started(
         raise OSError("no memory")
 
     monkeypatch.setattr(backup, "EngineProcess", fails)
-    result = execute(hooked(place, "before_job=good", "after_source=good", "after_job=good"))
+    result = execute(hooked(place, "before_job=good", "before_source=good", "after_source=good", "after_job=good"))
     assert result.failure is not None
     assert (result.failure.code, result.failure.failure_class) == ("ENGINE_NOT_STARTED", FailureClass.TRANSIENT)
-    assert [line[1] for line in told()] == ["before_job", "after_source", "after_job"]
+    # No source's turn had come: nothing was made ready for one, and nothing is to be undone.
+    assert [line[1] for line in told()] == ["before_job", "after_job"]
 
 
 def test_a_hook_that_takes_too_long_is_ended_with_all_that_it_began(place: Ground, told: Told) -> None:
     result = execute(hooked(place, "before_job=slow"))
     assert result.failure is not None
-    assert "took longer than 1 s" in result.failure.message
-    assert not [pid for pid in os.listdir("/proc") if pid.isdigit() and _says(pid, str(place.directory / "hooks"))]
+    assert "took longer than 0.5 s" in result.failure.message
+    assert hook_programs.processes_of(place) == []
 
 
 def test_a_name_that_this_machine_does_not_know_backs_up_nothing(place: Ground, told: Told) -> None:
@@ -171,10 +126,3 @@ def test_a_flood_of_output_is_bounded(place: Ground, monkeypatch: pytest.MonkeyP
 def test_without_hooks_no_file_is_needed(place: Ground, settings: Any) -> None:
     settings.SYNCOVA_HOOKS_FILE = "/nowhere/hooks.toml"
     assert execute(hooked(place)).failure is None
-
-
-def _says(pid: str, text: str) -> bool:
-    try:
-        return text in Path(f"/proc/{pid}/cmdline").read_bytes().decode("utf-8", "replace")
-    except OSError:
-        return False

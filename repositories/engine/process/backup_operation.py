@@ -4,7 +4,7 @@ Owns the loop over sources and which errors end only one of them. The engine's b
 """
 
 import os
-from typing import Any
+from typing import Any, Literal
 
 from repositories.engine import ids
 from repositories.engine.backup import BackupOptions, BackupResult, Hooks, SourceSpec, back_up
@@ -15,7 +15,14 @@ from repositories.engine.manifest.problems import Problem, Severity
 from repositories.engine.process.channel import Channel
 from repositories.engine.process.failures import error_info
 from repositories.engine.process.introduction import introduce, introduce_writer, uuid_of
-from repositories.engine.process.protocol import Log, ProblemInfo, SourceFigures, SourceFinished, SourceStarted
+from repositories.engine.process.protocol import (
+    ErrorInfo,
+    Log,
+    ProblemInfo,
+    SourceFigures,
+    SourceFinished,
+    SourceStarted,
+)
 from repositories.engine.process.reports import bucket_of, progress_event
 from repositories.engine.process.requests import Request, RunReference, SourceRequest
 from repositories.engine.process.taking_back import taking_back
@@ -28,6 +35,7 @@ FILE_SYSTEM = "filesystem"
 
 # These say that one source cannot be backed up; everything else concerns the repository or the whole run.
 _ENDS_ONE_SOURCE = (SourceError, ConfigurationError, BackupNotFoundError, BackupExistsError)
+_UNEXPLAINED = ErrorInfo(code="ENGINE_PROTOCOL", message="the caller left this source out and did not say why")
 
 
 def back_up_sources(request: Request, channel: Channel) -> dict[str, Any]:
@@ -40,14 +48,15 @@ def back_up_sources(request: Request, channel: Channel) -> dict[str, Any]:
         return _look_at_sources(request, run, channel)
     bucket = bucket_of(request, channel)
     repository = introduce_writer(request, channel)
-    done = 0
+    ends = []
     options = WriteOptions(compression=request.compression)
     with repository.begin_write(options) as session, taking_back(request.repository, session):
         _tell_absent(len(session.absent_packs), channel)
         for source in request.sources:
-            done += _SourceRun(request, run, source, channel, bucket).execute(session)
+            ends.append(_SourceRun(request, run, source, channel, bucket).execute(session))
         _tell_absent(len(session.reader().index.found_absent), channel)
-    return {"succeeded": done, "failed": len(request.sources) - done}
+    skipped = {} if request.turn_seconds is None else {"skipped": ends.count("skipped")}
+    return {"succeeded": ends.count("succeeded"), "failed": ends.count("failed"), **skipped}
 
 
 def _look_at_sources(request: Request, run: RunReference, channel: Channel) -> dict[str, Any]:
@@ -90,17 +99,32 @@ class _SourceRun:
         self._channel = channel
         self._bucket = bucket
 
-    def execute(self, session: WriteSession) -> bool:
-        """Back it up; return whether a backup was committed."""
+    def execute(self, session: WriteSession) -> str:
+        """Back it up, once its turn has come; return its status, which has been told."""
+        ended = self._left_out() or self._finished(session)
+        # Only now: an error that is being handled may hold something in the source, which may be unmounted next.
+        self._channel.send(ended)
+        return ended.status
+
+    def _left_out(self) -> SourceFinished | None:
+        """Wait for the source's turn, where the request wants that; return its end if it is left out."""
+        key, seconds = self._source.key, self._request.turn_seconds
+        if seconds is None:
+            return None
+        answer = self._channel.turn(key, seconds)
+        if answer.verdict == "go":
+            return None
+        status: Literal["skipped", "failed"] = "skipped" if answer.verdict == "skip" else "failed"
+        return SourceFinished(source=key, status=status, error=answer.error or _UNEXPLAINED)
+
+    def _finished(self, session: WriteSession) -> SourceFinished:
         key = self._source.key
         self._channel.send(SourceStarted(source=key))
         try:
             result = self._back_up(session)
         except _ENDS_ONE_SOURCE as error:
-            self._channel.send(SourceFinished(source=key, status="failed", error=error_info(error)))
-            return False
-        self._channel.send(SourceFinished(source=key, status="succeeded", result=figures_of(result)))
-        return True
+            return SourceFinished(source=key, status="failed", error=error_info(error))
+        return SourceFinished(source=key, status="succeeded", result=figures_of(result))
 
     def rehearse(self, repository: Repository) -> bool:
         """Look what a backup would do; return whether it would commit."""

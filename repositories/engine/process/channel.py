@@ -10,16 +10,24 @@ import threading
 from collections.abc import Callable
 from typing import BinaryIO
 
-from repositories.engine.errors import LeaseLostError, OperationCancelledError
+from repositories.engine.clock import SYSTEM_CLOCK
+from repositories.engine.errors import EngineError, LeaseLostError, OperationCancelledError
 from repositories.engine.process import protocol
-from repositories.engine.process.protocol import Event
+from repositories.engine.process.protocol import ConfirmAnswer, Event, TurnAnswer
 from repositories.engine.process.requests import Request
 
 _LOOK_SECONDS = 0.2
 
 
+class TurnUnansweredError(EngineError):
+    """Whoever wanted to be asked before each source did not answer: what was not read is not backed up."""
+
+    code = "TURN_UNANSWERED"
+    failure_class = "transient"
+
+
 class Channel:
-    """Threads: `send` and `cancelled` may be called from any; `confirm` by one at a time.
+    """Threads: `send` and `cancelled` may be called from any; `confirm` and `turn` by one at a time.
 
     Cancelled is for good: by a command, by a signal, by the end of stdin (the parent is gone).
     """
@@ -28,8 +36,8 @@ class Channel:
         self._commands = commands
         self._events = events
         self._send_lock = threading.Lock()
-        self._answers: queue.SimpleQueue[protocol.ConfirmAnswer] = queue.SimpleQueue()
-        self._confirms = 0
+        self._answers: queue.SimpleQueue[ConfirmAnswer | TurnAnswer] = queue.SimpleQueue()
+        self._questions = 0
         self._requests: queue.SimpleQueue[Request | protocol.MalformedLineError] = queue.SimpleQueue()
         self._reading = False
         # A plain flag and no Event: a signal handler may set it while this very thread holds an Event's lock.
@@ -72,21 +80,44 @@ class Channel:
 
         Raises LeaseLostError when it does not, OperationCancelledError when the wait was cancelled.
         """
-        self._confirms += 1
-        self.send(protocol.ConfirmWanted(id=self._confirms, source=source))
-        if not self._answer(self._confirms).ok:
+        self._questions += 1
+        self.send(protocol.ConfirmWanted(id=self._questions, source=source))
+        while True:
+            answer = self._next_answer("the confirmation")
+            if isinstance(answer, ConfirmAnswer) and answer.id == self._questions:
+                break
+        if not answer.ok:
             raise LeaseLostError(
                 "the run no longer holds its lease, so nothing was committed",
                 hint="another process has taken over or closed this run",
             )
 
-    def _answer(self, confirm_id: int) -> protocol.ConfirmAnswer:
-        while not self._cancelled:
-            with contextlib.suppress(queue.Empty):
-                answer = self._answers.get(timeout=_LOOK_SECONDS)
-                if answer.id == confirm_id:
-                    return answer
-        raise OperationCancelledError("cancelled while waiting for the confirmation", hint="nothing was committed")
+    def turn(self, source: str, seconds: float) -> TurnAnswer:
+        """Ask whether and when to read a source, and return the answer.
+
+        Raises OperationCancelledError when the wait was cancelled, also by the parent's end, and TurnUnansweredError
+        when no answer came within `seconds`.
+        """
+        self._questions += 1
+        self.send(protocol.TurnWanted(id=self._questions, source=source))
+        ends_at = SYSTEM_CLOCK.monotonic() + seconds
+        while True:
+            answer = self._next_answer("a source's turn")
+            if isinstance(answer, TurnAnswer) and answer.id == self._questions:
+                return answer
+            if SYSTEM_CLOCK.monotonic() >= ends_at:
+                raise TurnUnansweredError(
+                    f"whoever wanted to be asked before a source was read did not answer for {seconds:g} s",
+                    hint="nothing of it was read; run the backup again",
+                )
+
+    def _next_answer(self, awaited: str) -> ConfirmAnswer | TurnAnswer | None:
+        """Return the next answer, None when none came for a moment."""
+        if self._cancelled:
+            raise OperationCancelledError(f"cancelled while waiting for {awaited}", hint="nothing was committed")
+        with contextlib.suppress(queue.Empty):
+            return self._answers.get(timeout=_LOOK_SECONDS)
+        return None
 
     def _listen(self, arrived: Callable[[Request], None]) -> None:
         try:
@@ -104,7 +135,7 @@ class Channel:
             except protocol.MalformedLineError:
                 self.send(protocol.Log(level="warning", message="a line on stdin was no command"))
                 continue
-            if isinstance(command, protocol.ConfirmAnswer):
+            if isinstance(command, ConfirmAnswer | TurnAnswer):
                 self._answers.put(command)
             else:
                 self._cancelled = True

@@ -28,7 +28,7 @@ _KILL_WAIT_SECONDS = 5.0
 class EngineProcess:
     """One running engine child: a new one, or `child` that `spawn` has started before.
 
-    Threads: events are read by one thread; `confirm`, `cancel` and `terminate` may come from any.
+    Threads: events are read by one thread; `confirm`, `turn`, `cancel` and `terminate` may come from any.
     The thread that starts the child must outlive it: Linux kills the child with that thread.
     Every child's event stream ends with Finished or Failed, also when it crashed (code ENGINE_LOST).
     """
@@ -95,6 +95,10 @@ class EngineProcess:
     def confirm(self, confirm_id: int, *, ok: bool) -> None:
         """Answer a ConfirmWanted event."""
         self._send(protocol.ConfirmAnswer(id=confirm_id, ok=ok))
+
+    def turn(self, turn_id: int, verdict: protocol.TurnVerdict, error: ErrorInfo | None = None) -> None:
+        """Answer a TurnWanted event; `error` says why a source is left out."""
+        self._send(protocol.TurnAnswer(id=turn_id, verdict=verdict, error=error))
 
     def cancel(self) -> None:
         """Ask the child to stop; it answers with Failed (CANCELLED) unless it was just done."""

@@ -148,11 +148,22 @@ class ConfirmWanted(_Event, frozen=True, kw_only=True, tag="confirm"):
     source: str
 
 
+class TurnWanted(_Event, frozen=True, kw_only=True, tag="turn"):
+    """The child reads nothing of this source before the answer; told only where the request has `turn_seconds`."""
+
+    id: int
+    source: str
+
+
 class SourceFinished(_Event, frozen=True, kw_only=True, tag="source_finished"):
-    """This source's end: `result` when it succeeded (of a dry run: `forecast`), else `error`."""
+    """This source's end: `result` when it succeeded (of a dry run: `forecast`), else `error`.
+
+    `skipped`, and `failed` without a start, are what the answer to its TurnWanted said. What was open in the source is
+    closed by then.
+    """
 
     source: str
-    status: Literal["succeeded", "failed"]
+    status: Literal["succeeded", "failed", "skipped"]
     result: SourceFigures | None = None
     error: ErrorInfo | None = None
     forecast: ForecastFigures | None = None
@@ -178,7 +189,7 @@ class Failed(_Event, frozen=True, kw_only=True, tag="failed"):
     error: ErrorInfo
 
 
-Event = Opened | SourceStarted | Progress | ConfirmWanted | SourceFinished | Log | Finished | Failed
+Event = Opened | TurnWanted | SourceStarted | Progress | ConfirmWanted | SourceFinished | Log | Finished | Failed
 
 
 class _Command(Struct, frozen=True, kw_only=True, tag_field="command"):
@@ -192,11 +203,22 @@ class ConfirmAnswer(_Command, frozen=True, kw_only=True, tag="confirm"):
     ok: bool
 
 
+TurnVerdict = Literal["go", "skip", "fail"]
+
+
+class TurnAnswer(_Command, frozen=True, kw_only=True, tag="turn"):
+    """`go`: the source is read now. Else it ends unread, as skipped or failed, with the `error` that says why."""
+
+    id: int
+    verdict: TurnVerdict
+    error: ErrorInfo | None = None
+
+
 class Cancel(_Command, frozen=True, kw_only=True, tag="cancel"):
     """Stop, commit nothing more, tell the end."""
 
 
-Command = ConfirmAnswer | Cancel
+Command = ConfirmAnswer | TurnAnswer | Cancel
 
 _encoder = msgspec.json.Encoder()
 _requests = msgspec.json.Decoder(Request)

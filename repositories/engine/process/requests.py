@@ -188,7 +188,11 @@ class RepairOrder(Struct, frozen=True, kw_only=True):
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """The first line on stdin; EngineProcess fills in `parent_pid`."""
+    """The first line on stdin; EngineProcess fills in `parent_pid`.
+
+    With `turn_seconds` a backup asks before each source for its turn (TurnWanted), and ends where no answer comes for
+    so long.
+    """
 
     operation: Operation
     repository: RepositoryAccess
@@ -211,3 +215,4 @@ class Request(Struct, frozen=True, kw_only=True):
     prune: PruneOrder | None = None
     copy: CopyOrder | None = None
     forget: ForgetOrder | None = None
+    turn_seconds: float | None = None

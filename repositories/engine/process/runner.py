@@ -36,8 +36,6 @@ GIVING_WAY = frozenset({"prune"})
 _LAST = 19
 
 
-def run(request: Request, channel: Channel) -> int:
-    """Carry out `request` and send the last event; return the process's exit code."""
 def prepare(names: Sequence[str]) -> None:
     """Import the operation that is going to be asked for, if one is named: others can be asked for nevertheless."""
     for name in names:
@@ -52,6 +50,8 @@ def begin(request: Request) -> None:
         opening.begin(request.repository)
 
 
+def run(request: Request, channel: Channel) -> int:
+    """Carry out `request` and send the last event; return the process's exit code."""
     try:
         if request.v != requests.VERSION:
             raise _unknown_version(request.v)
