@@ -1,5 +1,6 @@
-"""Values that follow from settings: hosts and origins of the public address, the bytes of the sealing keys; pure."""
+"""Values that follow from settings: hosts and origins of the public address, sealing keys, networks; pure."""
 
+import ipaddress
 from collections.abc import Sequence
 from urllib.parse import SplitResult, urlsplit
 
@@ -39,6 +40,20 @@ def seal_keys(words: Sequence[str]) -> list[bytes]:
             )
         keys.append(key)
     return keys
+
+
+def trusted_networks(words: Sequence[str]) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
+    """Return the networks of trusted proxies; a single address is a network of one."""
+    networks = []
+    for word in words:
+        try:
+            networks.append(ipaddress.ip_network(word))
+        except ValueError as error:
+            raise ConfigurationError(
+                f"SYNCOVA_TRUSTED_PROXIES: {word!r} is neither an address nor a network.",
+                hint="Write for example 127.0.0.1 or 10.1.0.0/16.",
+            ) from error
+    return networks
 
 
 def rhythm_problem(*, tick: int, heartbeat: int, orphan: int) -> ConfigurationError | None:

@@ -27,6 +27,7 @@ from syncova_project.access.idempotency import KeyedRequest, answer_once, secret
 from syncova_project.access.permissions import HasScope
 from syncova_project.access.principals import Principal
 from syncova_project.access.scopes import Scope
+from syncova_project.access.throttling import throttle_address, throttle_principal
 from syncova_project.api_schema import ApiSchema
 from syncova_project.error_shape import (
     FORBIDDEN,
@@ -75,7 +76,9 @@ class ApiView(APIView):
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Check who asks; keep the raw body of a request with a key, which is part of what the key stands for."""
+        throttle_address()
         super().initial(request, *args, **kwargs)
+        throttle_principal(request.user)
         if "Idempotency-Key" in request.headers:
             _ = request._request.body
 

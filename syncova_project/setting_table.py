@@ -135,6 +135,32 @@ TABLE: tuple[Setting, ...] = (
     Setting("SYNCOVA_WEB_WORKERS", Kind.INTEGER, WEB, "Processes that answer requests.", "2", minimum=1, maximum=64),
     Setting("SYNCOVA_WEB_THREADS", Kind.INTEGER, WEB, "Threads in each of them.", "4", minimum=1, maximum=64),
     Setting(
+        "SYNCOVA_TRUSTED_PROXIES",
+        Kind.LIST,
+        WEB,
+        "Addresses or networks of proxies in front of web, for example 127.0.0.1: X-Forwarded-For is believed of these "
+        "alone. Unset: the address of a connection is its client's.",
+    ),
+    Setting(
+        "SYNCOVA_TOKEN_RATE",
+        Kind.INTEGER,
+        WEB,
+        "API requests a second of one token or person, in each web process; ten seconds' worth may come at once. 0: no "
+        "limit.",
+        "100",
+        minimum=0,
+        maximum=1_000_000,
+    ),
+    Setting(
+        "SYNCOVA_ADDRESS_RATE",
+        Kind.INTEGER,
+        WEB,
+        "The same of one address; a request without a valid token counts twenty times more. 0: no limit.",
+        "200",
+        minimum=0,
+        maximum=1_000_000,
+    ),
+    Setting(
         "SYNCOVA_TICK_SECONDS",
         Kind.SECONDS,
         SCHEDULER,

@@ -7,7 +7,7 @@ from typing import Any
 
 from syncova_project import env
 from syncova_project.connection_urls import database_settings
-from syncova_project.derived import checked_rhythm, hosts_and_origins, is_loopback_url, seal_keys
+from syncova_project.derived import checked_rhythm, hosts_and_origins, is_loopback_url, seal_keys, trusted_networks
 from syncova_project.log import logging_settings
 
 ENVIRONMENT = env.load()
@@ -60,6 +60,10 @@ SECURE_HSTS_SECONDS = 31_536_000 if _SECURE and not is_loopback_url(SYNCOVA_PUBL
 SESSION_COOKIE_HTTPONLY = True
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
+AUTHENTICATION_BACKENDS = ["syncova_project.access.lockout.GuardedBackend"]
+SYNCOVA_TRUSTED_PROXIES = trusted_networks(ENVIRONMENT.words("SYNCOVA_TRUSTED_PROXIES"))
+SYNCOVA_TOKEN_RATE = ENVIRONMENT.integer("SYNCOVA_TOKEN_RATE")
+SYNCOVA_ADDRESS_RATE = ENVIRONMENT.integer("SYNCOVA_ADDRESS_RATE")
 ROOT_URLCONF = "syncova_project.urls"
 WSGI_APPLICATION = "syncova_project.wsgi.application"
 STATIC_URL = "static/"

@@ -42,6 +42,8 @@ def pytest_configure(config: pytest.Config) -> None:
     django_settings.SYNCOVA_BROKER_URL = ""
     django_settings.SYNCOVA_MIGRATION_DATABASE_URL = None
     django_settings.DATA_DIR = directory
+    # Tests come faster than any client; the limits have tests of their own.
+    django_settings.SYNCOVA_TOKEN_RATE = django_settings.SYNCOVA_ADDRESS_RATE = 0
     django_settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     _empty_only_what_holds_rows()
 

@@ -15,6 +15,7 @@ from syncova_project import clock
 from syncova_project.access.models import ApiToken
 from syncova_project.access.principals import Principal
 from syncova_project.access.selectors import token_find
+from syncova_project.access.throttling import throttle_refused
 
 KEYWORD = b"bearer"
 
@@ -32,6 +33,7 @@ class BearerAuthentication(BaseAuthentication):
             raise exceptions.NotAuthenticated("Another scheme than Bearer shows no token.")
         token = token_find(text=text.strip().decode("ascii", "replace"), now=clock.now())
         if token is None:
+            throttle_refused()
             raise exceptions.AuthenticationFailed("The token is not valid.")
         return Principal.of_token(token), token
 

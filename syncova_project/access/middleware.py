@@ -1,14 +1,18 @@
 """The request's edge: gives each request an id and an origin, and every answer its security headers.
 
-Owns the Content-Security-Policy: no page loads anything from another host. Decides no right.
+Owns the Content-Security-Policy: no page loads anything from another host. What a proxy says of a request is believed
+of the proxies that SYNCOVA_TRUSTED_PROXIES names. Decides no right.
 """
 
 import re
 import uuid
 from collections.abc import Callable
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
+from syncova_project.access.addresses import client_address, is_trusted
+from syncova_project.access.lockout import LoginLockedError
 from syncova_project.access.origin import Origin, request_origin
 
 Handler = Callable[[HttpRequest], HttpResponse]
@@ -29,10 +33,31 @@ class RequestOriginMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         given = request.headers.get("X-Request-ID", "")
         request_id = given if ACCEPTABLE_ID.fullmatch(given) else uuid.uuid4().hex
-        with request_origin(Origin(request_id, str(request.META.get("REMOTE_ADDR", "")))):
+        with request_origin(Origin(request_id, _address(request))):
             response = self.get_response(request)
         response["X-Request-ID"] = request_id
         return response
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        """Answer a login that is locked out, wherever it was tried, before anything else sees it as a failure."""
+        if not isinstance(exception, LoginLockedError):
+            return None
+        text = f"{exception.message} {exception.hint}\n"
+        answer = HttpResponse(text, status=exception.status, content_type="text/plain; charset=utf-8")
+        answer["Retry-After"] = str(int(exception.wait) + 1)
+        return answer
+
+
+def _address(request: HttpRequest) -> str:
+    connection = str(request.META.get("REMOTE_ADDR", ""))
+    trusted = settings.SYNCOVA_TRUSTED_PROXIES
+    if not trusted:
+        return connection
+    if not is_trusted(connection, trusted):
+        # Anybody could claim that their plain connection was encrypted.
+        request.META.pop("HTTP_X_FORWARDED_PROTO", None)
+        return connection
+    return client_address(connection, request.headers.get("X-Forwarded-For", ""), trusted)
 
 
 class ContentSecurityMiddleware:

@@ -141,6 +141,21 @@ class AuditSealMark(models.Model):
         return str(self.position)
 
 
+class LoginAttempt(models.Model):
+    """How many logins failed lately under one key (access.lockout): a digest of a name, an address, or both."""
+
+    key = models.TextField(primary_key=True)
+    failures = models.PositiveIntegerField()
+    until = models.DateTimeField()
+
+    class Meta:
+        db_table = "login_attempts"
+        indexes = [models.Index(name="login_attempts_by_end", fields=["until"])]
+
+    def __str__(self) -> str:
+        return f"{self.failures} until {self.until}"
+
+
 class IdempotencyKey(models.Model):
     """The answer that was given to a principal's key; inserted first in the transaction that creates (E5).
 

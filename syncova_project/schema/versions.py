@@ -57,6 +57,7 @@ STEPS: Final[tuple[str, ...]] = (
     "access.0041_ready_groups",
     "access.0042_audit_seals",
     "access.0043_own_tokens",
+    "access.0044_login_attempts",
     "jobs.0090_skipped_sources",
 )
 

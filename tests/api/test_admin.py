@@ -44,6 +44,7 @@ OURS = ("access", "repositories", "jobs", "agents", "workers")
 HIDDEN = {
     "UnsealedEntry",
     "AuditSealMark",
+    "LoginAttempt",
     "DatabaseHome",
     "IdempotencyKey",
     "SchedulerState",
