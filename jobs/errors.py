@@ -107,6 +107,12 @@ class UpkeepPlanNotFoundError(NotFoundError):
     code = "UPKEEP_PLAN_NOT_FOUND"
 
 
+class GroupNotServedError(ConflictError):
+    """No worker process of the group is there, and only they reach its repositories."""
+
+    code = "GROUP_NOT_SERVED"
+
+
 class WorkersNotFoundError(NotFoundError):
     """No worker process is the one that was named."""
 

@@ -41,6 +41,11 @@ def watch_groups(*, now: dt.datetime, observed_since: dt.datetime) -> int:
     return told
 
 
+def is_served(group: str, now: dt.datetime) -> bool:
+    """Tell whether a process of the worker group is there, be it one that takes no further runs."""
+    return WorkerProcess.objects.filter(runner__name__iexact=group, last_seen__gt=now - SEEN_WITHIN).exists()
+
+
 def _dead(runner: Runner, now: dt.datetime) -> int:
     if not Runner.objects.filter(id=runner.id, dead_told=False).update(dead_told=True):
         return 0

@@ -13,7 +13,7 @@ from typing import Final
 
 import zstandard
 from django.db import transaction
-from django.db.models import F, Max, Value
+from django.db.models import F, Max, QuerySet, Value
 from django.db.models.functions import Coalesce
 
 from jobs.models import Run, RunLogChunk
@@ -24,6 +24,7 @@ from jobs.states import RunState
 # Raw bytes of one chunk: text that does not compress at all still fits the bound of a row with zstd's frame.
 _RAW_CHUNK_BYTES: Final = MAX_CHUNK_BYTES - 1024
 _WINDOW_BYTES: Final = 1024 * 1024
+_CHUNKS_AT_ONCE: Final = 8
 MAX_LINE_BYTES: Final = 8 * 1024
 
 
@@ -50,14 +51,46 @@ def append(run_id: uuid.UUID, fence: int, lines: Sequence[LogLine], *, now: dt.d
 
 def read(run_id: uuid.UUID) -> Iterator[LogLine]:
     """Yield the lines of a run's log in the order of their writing."""
-    chunks = RunLogChunk.objects.filter(run_id=run_id).order_by("sequence")
-    for data in chunks.values_list("data", flat=True).iterator(chunk_size=8):
-        # No chunk holds more than one raw chunk, so that a damaged frame cannot claim gigabytes.
-        with zstandard.ZstdDecompressor(max_window_size=_WINDOW_BYTES).stream_reader(bytes(data)) as reader:
-            text = reader.read(MAX_CHUNK_BYTES)
-        for line in text.decode().splitlines():
-            at, level, message = json.loads(line)
-            yield LogLine(dt.datetime.fromisoformat(at), level, message)
+    return (line for _, line in LogTail(run_id).lines())
+
+
+class LogTail:
+    """Reads a log as it grows: each call of `lines` yields those that were written since, to be read to their end."""
+
+    def __init__(self, run_id: uuid.UUID, after: int = 0) -> None:
+        """Begin behind line `after`; lines are numbered from 1 on."""
+        self._run_id, self._after = run_id, after
+        self._sequence, self._number = -1, 0
+
+    def lines(self) -> Iterator[tuple[int, LogLine]]:
+        """Yield (number, line); a few chunks at a time are held, and none that lies wholly before the beginning."""
+        if self._number < self._after:
+            self._skip()
+        while chunks := list(self._later().values_list("sequence", "data")[:_CHUNKS_AT_ONCE]):
+            for sequence, data in chunks:
+                for line in _decoded(bytes(data)):
+                    self._number += 1
+                    if self._number > self._after:
+                        yield self._number, line
+                self._sequence = sequence
+
+    def _skip(self) -> None:
+        for sequence, count in self._later().values_list("sequence", "lines"):
+            if self._number + count > self._after:
+                return
+            self._sequence, self._number = sequence, self._number + count
+
+    def _later(self) -> QuerySet[RunLogChunk]:
+        return RunLogChunk.objects.filter(run_id=self._run_id, sequence__gt=self._sequence).order_by("sequence")
+
+
+def _decoded(data: bytes) -> Iterator[LogLine]:
+    # No chunk holds more than one raw chunk, so that a damaged frame cannot claim gigabytes.
+    with zstandard.ZstdDecompressor(max_window_size=_WINDOW_BYTES).stream_reader(data) as reader:
+        text = reader.read(MAX_CHUNK_BYTES)
+    for line in text.decode().splitlines():
+        at, level, message = json.loads(line)
+        yield LogLine(dt.datetime.fromisoformat(at), level, message)
 
 
 def _insert(run_id: uuid.UUID, chunks: list[tuple[bytes, int]], *, room: int, now: dt.datetime) -> None:

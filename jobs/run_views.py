@@ -4,15 +4,19 @@ import itertools
 import uuid
 from typing import Any
 
+from django.http import StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from jobs.database_time import database_now
 from jobs.listing import RUN_ORDERINGS, HeldSentences, runs_matching
+from jobs.log_stream import LogStream
 from jobs.representations import RunPage, event_json, log_json, run_json, run_page_json
-from jobs.run_log import read
+from jobs.run_log import LogTail
 from jobs.selectors import events_of, findings_of, follower_of, run_get, task_runs_of
-from jobs.serializers import PositionFilter, RunFilter
+from jobs.serializers import LogFilter, PositionFilter, RunFilter
 from jobs.services import run_cancel
 from syncova_project.access.scopes import Scope
 from syncova_project.paging import PageRequest, read_page
@@ -78,17 +82,50 @@ class RunEventsView(ApiView):
         return Response({"events": [event_json(event) for event in events]})
 
 
+class EventsOrJson(BaseContentNegotiation):
+    """Whatever a client says it accepts, errors and pages are JSON; a stream says itself what it is."""
+
+    def select_parser(self, request: Request, parsers: Any) -> Any:
+        """Return the one parser."""
+        return parsers[0]
+
+    def select_renderer(self, request: Request, renderers: Any, format_suffix: Any = None) -> tuple[Any, str]:
+        """Return the one renderer."""
+        return renderers[0], renderers[0].media_type
+
+
 class RunLogView(ApiView):
-    """GET reads a run's log, oldest line first."""
+    """GET reads a run's log, oldest line first; with `follow`, or where events are accepted, it stays and tells more.
 
+    Then it is a stream of server-sent events: `line` for each line, `end` once the run has ended. One that breaks off
+    before goes on behind the line that the header Last-Event-ID names.
+    """
+
+    content_negotiation_class = EventsOrJson
     scopes = {"GET": READ}
-    queries = {"GET": PositionFilter}
+    queries = {"GET": LogFilter}
 
-    def get(self, request: Request, run_id: uuid.UUID) -> Response:
-        """Return up to `limit` lines after the given one."""
+    def get(self, request: Request, run_id: uuid.UUID) -> HttpResponseBase:
+        """Return up to `limit` lines after the given one, or the stream."""
         position = self.query(request)
         run = run_get(run_id)
-        numbered = enumerate(read(run.id), start=1)
-        chosen = itertools.islice(numbered, position["after"], position["after"] + position["limit"])
+        if request.method == "GET" and (position["follow"] or _wants_events(request)):
+            return _stream(LogStream(run.id, _last_seen(request, position["after"])))
+        chosen = itertools.islice(LogTail(run.id, position["after"]).lines(), position["limit"])
         lines = [log_json(number, line) for number, line in chosen]
         return Response({"lines": lines, "truncated": run.log_truncated})
+
+
+def _stream(pieces: LogStream) -> StreamingHttpResponse:
+    # A proxy that gathers the answer before it hands it on would tell nothing until the end.
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingHttpResponse(pieces, content_type="text/event-stream; charset=utf-8", headers=headers)
+
+
+def _wants_events(request: Request) -> bool:
+    return "text/event-stream" in request.headers.get("Accept", "")
+
+
+def _last_seen(request: Request, after: int) -> int:
+    number = request.headers.get("Last-Event-ID", "")
+    return int(number) if number.isascii() and number.isdigit() and len(number) < 19 else after

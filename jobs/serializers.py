@@ -247,3 +247,9 @@ class PositionFilter(StrictSerializer):
 
     after = serializers.IntegerField(min_value=0, max_value=2**62, default=0)
     limit = serializers.IntegerField(min_value=1, max_value=1000, default=200)
+
+
+class LogFilter(PositionFilter):
+    """The query parameters of a run's log; with `follow` the answer is a stream, and `limit` counts for nothing."""
+
+    follow = serializers.BooleanField(default=False)

@@ -19,6 +19,7 @@ from jobs.restored import notice_restore
 from jobs.unanswered import ring_or_withdraw
 from jobs.upkeep import claim_upkeep
 from jobs.zone_rules import adopt_zone_rules
+from repositories.lookups import lookups_forget
 from repositories.services import inspections_sweep
 from syncova_project.access.sealing import seal_entries
 
@@ -63,6 +64,7 @@ def _do(start: PassStart) -> PassResult:
     orphaned = reap(now=start.now, observed_since=start.observed_since)
     watch_groups(now=start.now, observed_since=start.observed_since)
     inspections_sweep(now=start.now)
+    lookups_forget(now=start.now)
     answered = ring_or_withdraw(now=start.now)
     if start.observed_since == start.now:
         # A gap, or a clock that was set back.

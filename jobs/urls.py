@@ -2,7 +2,16 @@
 
 from django.urls import path
 
-from jobs import ahead_views, history_views, operation_views, run_views, upkeep_views, views, window_views
+from jobs import (
+    ahead_views,
+    history_views,
+    lookup_views,
+    operation_views,
+    run_views,
+    upkeep_views,
+    views,
+    window_views,
+)
 
 urlpatterns = [
     path("jobs", views.JobsView.as_view(), name="jobs"),
@@ -26,6 +35,17 @@ urlpatterns = [
     path("repositories/<uuid:repository_id>/breaker/reset", views.BreakerResetView.as_view(), name="repository-retry"),
     path("repositories/<uuid:repository_id>/upkeep", upkeep_views.UpkeepListView.as_view(), name="upkeep-list"),
     path("repositories/<uuid:repository_id>/upkeep/<str:kind>", upkeep_views.UpkeepView.as_view(), name="upkeep"),
+    path(
+        "repositories/<uuid:repository_id>/backups/<str:backup>/files",
+        lookup_views.BackupFilesView.as_view(),
+        name="backup-files",
+    ),
+    path(
+        "repositories/<uuid:repository_id>/backups/<str:backup>/find",
+        lookup_views.BackupFindView.as_view(),
+        name="backup-find",
+    ),
+    path("lookups/<uuid:lookup_id>", lookup_views.LookupView.as_view(), name="lookup"),
     path("windows", window_views.WindowsView.as_view(), name="windows"),
     path("windows/preview", window_views.WindowPreviewView.as_view(), name="window-preview"),
     path("windows/<uuid:window_id>", window_views.WindowView.as_view(), name="window"),

@@ -21,6 +21,15 @@ def ring_inspection(*, repository_id: uuid.UUID, group: str) -> None:
     transaction.on_commit(ring, robust=True)
 
 
+def ring_lookup(*, lookup_id: uuid.UUID, group: str) -> None:
+    """Ask a worker of `group` to look into a backup, once the present transaction has committed."""
+
+    def ring() -> None:
+        import_string(settings.SYNCOVA_LOOKUP)(lookup_id, group)
+
+    transaction.on_commit(ring, robust=True)
+
+
 def request_pass() -> None:
     """Ask the scheduler for a pass once the present transaction has committed: what waited may start now."""
     import_string(settings.SYNCOVA_LOOK_AGAIN)()

@@ -40,3 +40,35 @@ class LocationNotAvailableError(ValidationFailedError):
     """The location has a form that no storage of this version can open."""
 
     code: ClassVar[str] = "LOCATION_NOT_AVAILABLE"
+
+
+class BackupUnknownError(NotFoundError):
+    """The catalogue has no backup with the given id."""
+
+    code: ClassVar[str] = "BACKUP_NOT_FOUND"
+
+
+class PathNotInBackupError(NotFoundError):
+    """The backup holds nothing at the given path."""
+
+    code: ClassVar[str] = "PATH_NOT_IN_BACKUP"
+
+
+class LookupUnknownError(NotFoundError):
+    """There is no such lookup, or its answer is older than ten minutes."""
+
+    code: ClassVar[str] = "LOOKUP_UNKNOWN"
+
+
+class LookupFailedError(ConflictError):
+    """The worker could not look into the backup; `details.code` is the engine's own code."""
+
+    code: ClassVar[str] = "LOOKUP_FAILED"
+
+
+class TooManyLookupsError(SyncovaError):
+    """So many lookups wait for the workers of a group that no further one is taken; may be repeated."""
+
+    code: ClassVar[str] = "TOO_MANY_LOOKUPS"
+    status: ClassVar[int] = 429
+    wait: ClassVar[float] = 5.0

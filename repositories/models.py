@@ -9,6 +9,7 @@ from django.db.models import F, Q
 from django.db.models.functions import MD5, Length, Lower
 
 from repositories.engine.display import show_text
+from repositories.lookup_rows import RepositoryLookup as RepositoryLookup
 
 models.TextField.register_lookup(Length)
 models.BinaryField.register_lookup(Length)
@@ -230,6 +231,8 @@ class Backup(models.Model):
         ordering = ["-created_at", "-id"]
         indexes = [
             models.Index(name="backups_by_age", fields=["repository", "-created_at", "-id"]),
+            models.Index(name="backups_newest", fields=["-created_at", "-id"]),
+            models.Index(name="backups_partial", fields=["-created_at", "-id"], condition=Q(skipped__gt=0)),
             models.Index(name="backups_by_run", fields=["run_id"]),
             models.Index(name="backups_by_source", fields=["source_id", "-created_at"]),
             models.Index(name="backups_by_job", fields=["job_id", "-created_at"]),

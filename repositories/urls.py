@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from repositories.backup_views import BackupsView, BackupView
 from repositories.views import (
     RepositoriesView,
     RepositoryFreezeView,
@@ -13,6 +14,8 @@ from repositories.views import (
 )
 
 urlpatterns = [
+    path("backups", BackupsView.as_view(), name="backups"),
+    path("backups/<uuid:backup_id>", BackupView.as_view(), name="backup"),
     path("repositories", RepositoriesView.as_view(), name="repositories"),
     path("repositories/<uuid:repository_id>", RepositoryView.as_view(), name="repository"),
     path("repositories/<uuid:repository_id>/freeze", RepositoryFreezeView.as_view(), name="repository-freeze"),

@@ -1,7 +1,7 @@
 """Pages by key: a cursor is the signed place after the last row of a page, never an offset.
 
-Owns the form of cursors and the closed lists of orderings. An ordering is one column and the id, so that each is
-one index; a cursor made for another ordering or other filters is refused.
+Owns the form of cursors and of orderings. An ordering is one column and the id, so that each is one index; a cursor
+made for another list, another ordering or other filters is refused.
 """
 
 import datetime as dt
@@ -67,16 +67,39 @@ class Page(Generic[Row]):
 def read_page(rows: QuerySet[Row], wanted: PageRequest) -> Page[Row]:
     """Return the wanted page; reads one row more than it shows to know whether there is a next one."""
     ordered = rows.order_by(*wanted.ordering.terms())
+    listed = rows.model._meta.db_table
     if wanted.cursor:
-        ordered = ordered.filter(_after(wanted))
+        ordered = ordered.filter(_after(wanted, listed))
     found = list(ordered[: wanted.limit + 1])
     shown = found[: wanted.limit]
     more = len(found) > wanted.limit
-    return Page(shown, _cursor_after(shown[-1], wanted) if more else None)
+    return Page(shown, _cursor_after(shown[-1], wanted, listed) if more else None)
 
 
-def _after(wanted: PageRequest) -> Q:
-    column_value, row_id = _opened(wanted)
+def sign_place(wanted: PageRequest, listed: str, value: object, row_id: object) -> str:
+    """Return the cursor of the place after a row; `listed` names the list, `value` is JSON or a moment."""
+    return signing.dumps([_fingerprint(wanted, listed), _written(value), str(row_id)], salt=SALT, compress=True)
+
+
+def open_place(wanted: PageRequest, listed: str) -> tuple[Any, Any]:
+    """Return value and id of the place that the cursor names; raises CursorRefusedError for any other list's."""
+    refusal = CursorRefusedError(
+        "The cursor does not belong to this list.",
+        hint="Take next_cursor from the page before, with the same filters and ordering.",
+        details={"cursor": ["Not a cursor of this list."]},
+    )
+    try:
+        fingerprint, value, row_id = signing.loads(wanted.cursor, salt=SALT)
+    except (signing.BadSignature, ValueError, TypeError) as error:
+        raise refusal from error
+    if fingerprint != _fingerprint(wanted, listed):
+        raise refusal
+    # Rows with an address have a UUID, rows of history a number.
+    return _read(value), int(row_id) if row_id.isdigit() else uuid.UUID(row_id)
+
+
+def _after(wanted: PageRequest, listed: str) -> Q:
+    column_value, row_id = open_place(wanted, listed)
     direction = "lt" if wanted.ordering.descending else "gt"
     later_id = Q(**{f"id__{direction}": row_id})
     column = wanted.ordering.column
@@ -87,32 +110,14 @@ def _after(wanted: PageRequest) -> Q:
     return bound & (Q(**{f"{column}__{direction}": column_value}) | later_id)
 
 
-def _cursor_after(row: Model, wanted: PageRequest) -> str:
+def _cursor_after(row: Model, wanted: PageRequest, listed: str) -> str:
     column = wanted.ordering.column
-    value = getattr(row, column) if column else None
-    place = [_fingerprint(wanted), _written(value), str(row.pk)]
-    return signing.dumps(place, salt=SALT, compress=True)
+    return sign_place(wanted, listed, getattr(row, column) if column else None, row.pk)
 
 
-def _opened(wanted: PageRequest) -> tuple[Any, Any]:
-    refusal = CursorRefusedError(
-        "The cursor does not belong to this list.",
-        hint="Take next_cursor from the page before, with the same filters and ordering.",
-        details={"cursor": ["Not a cursor of this list."]},
-    )
-    try:
-        fingerprint, value, row_id = signing.loads(wanted.cursor, salt=SALT)
-    except (signing.BadSignature, ValueError, TypeError) as error:
-        raise refusal from error
-    if fingerprint != _fingerprint(wanted):
-        raise refusal
-    # Rows with an address have a UUID, rows of history a number.
-    return _read(value), int(row_id) if row_id.isdigit() else uuid.UUID(row_id)
-
-
-def _fingerprint(wanted: PageRequest) -> str:
+def _fingerprint(wanted: PageRequest, listed: str) -> str:
     filters = {name: str(value) for name, value in wanted.filters.items() if value is not None}
-    text = json.dumps([wanted.ordering.name, filters], sort_keys=True)
+    text = json.dumps([listed, wanted.ordering.name, filters], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

@@ -38,6 +38,7 @@ SYNCOVA_FREEZES = ENVIRONMENT.flag("SYNCOVA_FREEZES")
 SYNCOVA_DOORBELL = "workers.doorbell.ring"
 SYNCOVA_WAKE = "workers.doorbell.wake"
 SYNCOVA_INSPECT = "workers.doorbell.inspect"
+SYNCOVA_LOOKUP = "workers.doorbell.look"
 SYNCOVA_LOOK_AGAIN = "jobs.doorbell.request_pass"
 
 # Worker
@@ -51,6 +52,8 @@ SYNCOVA_HOOKS_FILE = str(ENVIRONMENT.path("SYNCOVA_HOOKS_FILE") or "")
 SYNCOVA_ALLOW_UNENCRYPTED = ENVIRONMENT.flag("SYNCOVA_ALLOW_UNENCRYPTED")
 
 # Web
+# Of the threads of one process; the others answer at once.
+SYNCOVA_LONG_ANSWERS = ENVIRONMENT.integer("SYNCOVA_WEB_THREADS") // 2
 SYNCOVA_PUBLIC_URL = ENVIRONMENT.word("SYNCOVA_PUBLIC_URL").rstrip("/")
 ALLOWED_HOSTS, CSRF_TRUSTED_ORIGINS = hosts_and_origins(SYNCOVA_PUBLIC_URL)
 _SECURE = SYNCOVA_PUBLIC_URL.startswith("https://")

@@ -24,6 +24,7 @@ from syncova_project.celery import (
 
 EXECUTE_TASK = "syncova.execute_run"
 INSPECT_TASK = "syncova.inspect_repository"
+LOOKUP_TASK = "syncova.look_into_backup"
 # After a failure nobody in this process tries again for so long: a pass that admits sixteen runs while the broker
 # holds still would otherwise wait sixteen times for the socket.
 QUIET_SECONDS = 5.0
@@ -63,6 +64,11 @@ def wake() -> bool:
 def inspect(repository_id: uuid.UUID, group: str) -> bool:
     """Ask a worker of `group` to open the repository and adopt its id. False: not sent."""
     return _publish(INSPECT_TASK, [str(repository_id)], LOOKUP_PREFIX + group)
+
+
+def look(lookup_id: uuid.UUID, group: str) -> bool:
+    """Ask a worker of `group` to look into a backup. False: not sent, whoever waits for the answer rings again."""
+    return _publish(LOOKUP_TASK, [str(lookup_id)], LOOKUP_PREFIX + group)
 
 
 def _publish(task: str, arguments: list[object], queue: str) -> bool:

@@ -10,7 +10,8 @@ from jobs.tick import run_pass
 from syncova_project.celery import TICK_TASK, app
 from syncova_project.schema.guard import require_fitting_schema
 from workers.database import attempt
-from workers.doorbell import EXECUTE_TASK, INSPECT_TASK
+from workers.doorbell import EXECUTE_TASK, INSPECT_TASK, LOOKUP_TASK
+from workers.lookups import look
 from workers.operations import inspect
 from workers.supervisor import supervise
 
@@ -37,3 +38,9 @@ def execute_run(run_id: str, fence: int) -> None:
 def inspect_repository(repository_id: str) -> None:
     """Open a registered repository and adopt its id (A10)."""
     inspect(uuid.UUID(repository_id))
+
+
+@app.task(name=LOOKUP_TASK)
+def look_into_backup(lookup_id: str) -> None:
+    """Look for what somebody wants to see inside a backup."""
+    look(uuid.UUID(lookup_id))

@@ -9,12 +9,13 @@ from typer import Argument, Option
 from jobs.ctl import shapes
 from jobs.ctl.api import Api, Json
 from jobs.ctl.names import find_job, run_path
+from jobs.ctl.run_log import print_log
 from jobs.ctl.run_page import tell_run
 from jobs.ctl.server import find_server
 from repositories.console import exits
 from repositories.console.options import OutputOptions
 from repositories.console.terminal import terminal_of
-from repositories.engine.display import show_bytes, show_text
+from repositories.engine.display import show_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +23,13 @@ class RunOptions(OutputOptions):
     """A verb on one run."""
 
     run: Annotated[str, Argument(metavar="RUN", help="Its id.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogOptions(RunOptions):
+    """What `run log` takes."""
+
+    follow: Annotated[bool, Option("--follow", "-f", help="Go on until the run has ended.")] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,27 +85,20 @@ class Log:
     """Prints a run's log."""
 
     NAME = "log"
-    HELP = "Print the log of a run."
-    EXAMPLES = ("log 019ad1c2-7d00-7c11-8f2e-6f6f6e657273",)
-    Options = RunOptions
+    HELP = "Print the log of a run; with --follow until the run has ended."
+    EXAMPLES = ("log 019ad1c2-7d00-7c11-8f2e-6f6f6e657273", "log 019ad1c2-7d00-7c11-8f2e-6f6f6e657273 --follow")
+    Options = LogOptions
 
     @staticmethod
-    def run(options: RunOptions) -> int:
+    def run(options: LogOptions) -> int:
         """Print all lines, oldest first."""
-        terminal, api, path = terminal_of(options), Api(find_server()), f"{run_path(options.run)}/log"
-        lines: list[Json] = []
-        while True:
-            page = api.get(path, {"after": lines[-1]["number"] if lines else 0, "limit": 1000})
-            for line in page["lines"]:
-                terminal.line(f"{shapes.moment(line['at'])}  {show_text(line['level'])}  {show_text(line['message'])}")
-            lines += page["lines"]
-            if not page["lines"]:
-                break
+        terminal, api = terminal_of(options), Api(find_server())
+        lines, truncated = print_log(terminal, api, run_path(options.run), follow=options.follow)
         if not lines:
             terminal.note("the log is empty: no worker has written to it")
-        if page["truncated"]:
+        if truncated:
             terminal.warning("the log reached its bound; later lines were dropped")
-        terminal.document({"lines": lines, "truncated": page["truncated"]})
+        terminal.document({"lines": lines, "truncated": truncated})
         return exits.DONE
 
 

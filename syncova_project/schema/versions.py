@@ -59,6 +59,7 @@ STEPS: Final[tuple[str, ...]] = (
     "access.0043_own_tokens",
     "access.0044_login_attempts",
     "jobs.0090_skipped_sources",
+    "repositories.0060_lookups",
 )
 
 

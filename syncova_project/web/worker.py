@@ -17,6 +17,7 @@ from gunicorn.workers.gthread import ThreadWorker
 
 from syncova_project import clock
 from syncova_project.web.connection import Connection
+from syncova_project.web.long_answers import STOPPING
 from syncova_project.web.refusals import refusal
 
 # Together for all requests that are arriving; more is refused, whoever sends it.
@@ -68,6 +69,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]  # untyped
         now = clock.monotonic()
         if not self.alive and self._stop_at is None:
             self._stop_at = now + _STOP_SECONDS
+            STOPPING.set()
         for conn in [conn for conn in self._arriving if now >= self._deadline(conn)]:
             self._refuse(conn, 408 if conn.buffer else None)
         for conn in [conn for conn, end in self._leaving.items() if now >= end]:

@@ -51,6 +51,7 @@ HIDDEN = {
     "RunLogChunk",
     "JobSource",
     "RepositoryMemory",
+    "RepositoryLookup",
 }
 
 

@@ -76,16 +76,19 @@ def decoded_listings(data: bytes) -> Iterator[tuple[bytes, list[tuple[Entry, msg
 
 
 def read_directory(
-    source: ChunkSource, top: StreamRef | None, directory: bytes, ahead: Ahead | None = None
+    source: ChunkSource, top: StreamRef | None, directory: bytes, ahead: Ahead | None = None, *, after: bytes = b""
 ) -> Iterator[Entry]:
-    """Yield the entries of one directory, reading only the pages that hold it. `ahead` is told of those."""
+    """Yield the entries of one directory whose names come after `after`, reading only the pages that hold them.
+
+    `ahead` is told of those.
+    """
     wanted = directory_key(directory)
-    for listing in _listings(source, top, (wanted, b""), None, ahead, wanted + b"\0"):
+    for listing in _listings(source, top, (wanted, after), None, ahead, wanted + b"\0"):
         key = directory_key(listing.directory)
         if key > wanted:
             return
         if key == wanted:
-            yield from (entry for entry, _ in listing.entries)
+            yield from (entry for entry, _ in listing.entries if entry.name > after)
 
 
 def read_entry(source: ChunkSource, top: StreamRef | None, path: bytes) -> Entry | None:

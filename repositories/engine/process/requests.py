@@ -13,7 +13,7 @@ from repositories.engine.high_water import HighWater
 
 VERSION = 1
 
-Operation = Literal["backup", "restore", "check", "repair", "info", "list", "copy", "forget", "prune"]
+Operation = Literal["backup", "restore", "check", "repair", "info", "list", "copy", "forget", "prune", "browse", "find"]
 
 
 class RememberedState(Struct, frozen=True, kw_only=True):
@@ -187,6 +187,22 @@ class RepairOrder(Struct, frozen=True, kw_only=True):
     ahead: bool = False
 
 
+class LookOrder(Struct, frozen=True, kw_only=True):
+    """What to look for in one backup: the directory at `path`, or what `pattern` fits.
+
+    One answer has `limit` entries, and `most_bytes` of JSON, at most, and begins after `after`: a name in the
+    directory, or a path.
+    """
+
+    manifest_id: str
+    path: bytes = field(name="path_base64", default=b"")
+    pattern: str = "*"
+    ignore_case: bool = False
+    after: bytes = field(name="after_base64", default=b"")
+    limit: int = 200
+    most_bytes: int = 512 * 1024
+
+
 class Request(Struct, frozen=True, kw_only=True):
     """The first line on stdin; EngineProcess fills in `parent_pid`.
 
@@ -216,3 +232,4 @@ class Request(Struct, frozen=True, kw_only=True):
     copy: CopyOrder | None = None
     forget: ForgetOrder | None = None
     turn_seconds: float | None = None
+    look: LookOrder | None = None

@@ -29,6 +29,8 @@ OPERATIONS = {
     "prune": ("prune_operation", "prune_repository"),
     "info": ("read_operations", "tell_info"),
     "list": ("read_operations", "tell_backups"),
+    "browse": ("look_operation", "browse_directory"),
+    "find": ("look_operation", "find_entries"),
 }
 
 GIVING_WAY = frozenset({"prune"})
