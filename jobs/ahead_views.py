@@ -13,7 +13,8 @@ from typing import Any
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from jobs import calendar, windows
+from jobs import calendar, examples, windows
+from jobs.answers import PREVIEW, VALIDATION
 from jobs.calendar.plans import Start
 from jobs.database_time import database_now
 from jobs.listing import job_listed
@@ -22,6 +23,7 @@ from jobs.objectives import plans_of
 from jobs.previews import preview_row
 from jobs.serializers import ONE_OF_BOTH, CountFilter, JobInput, JobPreviewBody
 from jobs.services.job_validation import job_problems
+from jobs.services.job_windows import window_problems
 from jobs.services.new_job import parsed_schedules
 from jobs.states import RunKind
 from jobs.views import changed_fields
@@ -35,6 +37,8 @@ class JobValidateView(ApiView):
     """POST judges the body of a new job: all errors at once, by field. Nothing is saved."""
 
     scopes = {"POST": (Scope.JOBS_WRITE,)}
+    answers = {"POST": VALIDATION}
+    examples = {"POST": examples.NEW_JOB}
     bodies = {"POST": JobInput}
 
     def post(self, request: Request) -> Response:
@@ -45,7 +49,9 @@ class JobValidateView(ApiView):
             errors["schedule"] = [ONE_OF_BOTH]
         elif single is not None:
             values["schedules"] = [single]
-        for name, sentences in job_problems(changed_fields(values), now=database_now()).items():
+        found = window_problems(values.pop("windows", ()))
+        found |= job_problems(changed_fields(values), now=database_now())
+        for name, sentences in found.items():
             errors.setdefault(name, []).extend(sentences)
         return Response({"valid": not errors, "errors": errors})
 
@@ -54,6 +60,8 @@ class PreviewView(ApiView):
     """POST tells when schedules are due, before they are saved, with DST shifts and the windows that hold now (B6)."""
 
     scopes = {"POST": (Scope.JOBS_READ,)}
+    answers = {"POST": PREVIEW}
+    examples = {"POST": examples.SCHEDULE_PREVIEW}
     bodies = {"POST": JobPreviewBody}
 
     def post(self, request: Request) -> Response:
@@ -74,6 +82,7 @@ class JobPreviewView(ApiView):
     """GET tells when a job is due next, with DST shifts and the windows that hold now (B6)."""
 
     scopes = {"GET": (Scope.JOBS_READ,)}
+    answers = {"GET": PREVIEW}
     queries = {"GET": CountFilter}
 
     def get(self, request: Request, job_id: uuid.UUID) -> Response:

@@ -11,6 +11,7 @@ from typing import Any, Final
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from jobs.answers import DECISIONS, REVISIONS, SCHEDULE_EVENTS
 from jobs.listing import job_remembered
 from jobs.models import JobRevision, ScheduleDecision, ScheduleEvent
 from jobs.schedule_sentences import event_sentence
@@ -29,6 +30,7 @@ class JobRevisionsView(ApiView):
     """GET lists what a job was, newest first: each revision, who made it, and what it changed (H1)."""
 
     scopes = {"GET": (Scope.JOBS_READ,)}
+    answers = {"GET": REVISIONS}
     queries = {"GET": PageFilter}
 
     def get(self, request: Request, job_id: uuid.UUID) -> Response:
@@ -45,6 +47,7 @@ class JobDecisionsView(ApiView):
     """GET lists why planned instants of a job did not become runs of their own, newest first (H7)."""
 
     scopes = {"GET": (Scope.JOBS_READ,)}
+    answers = {"GET": DECISIONS}
     queries = {"GET": PageFilter}
 
     def get(self, request: Request, job_id: uuid.UUID) -> Response:
@@ -59,6 +62,7 @@ class JobScheduleEventsView(ApiView):
     """GET lists what happened to the schedules of a job, newest first, those that it has no more included (H7)."""
 
     scopes = {"GET": (Scope.JOBS_READ,)}
+    answers = {"GET": SCHEDULE_EVENTS}
     queries = {"GET": PageFilter}
 
     def get(self, request: Request, job_id: uuid.UUID) -> Response:

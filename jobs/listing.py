@@ -92,7 +92,10 @@ def jobs_matching(filters: Mapping[str, Any]) -> QuerySet[Job]:
         matching = matching.filter(conditions[filters["status"]])
     if "search" in filters:
         matching = matching.filter(name__icontains=filters["search"])
-    exact = {"repository": "repository_id", "priority": "priority", "last_state": "last_state"}
+    if "last_state" in filters:
+        # A job no run of which has ended has none.
+        matching = matching.filter(last_state="" if filters["last_state"] == "none" else filters["last_state"])
+    exact = {"repository": "repository_id", "priority": "priority"}
     return matching.filter(**{column: filters[name] for name, column in exact.items() if name in filters})
 
 

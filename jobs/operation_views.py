@@ -6,10 +6,12 @@ from typing import ClassVar
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from jobs import examples
 from jobs.database_time import database_now
 from jobs.listing import HeldSentences
 from jobs.operation_serializers import CheckOrder, CopyOrder, ForgetOrder, PruneOrder, RestoreOrder
 from jobs.representations import run_json
+from jobs.run_answers import RUN
 from jobs.selectors import run_get
 from jobs.services import operation_request
 from jobs.states import RunKind
@@ -24,6 +26,7 @@ class OperationView(ApiView):
 
     kind: ClassVar[RunKind]
     scopes = {"POST": (Scope.REPOSITORIES_WRITE,)}
+    answers = {"POST": RUN}
     statuses = {"POST": 202}
 
     def post(self, request: Request, repository_id: uuid.UUID) -> Response:
@@ -46,27 +49,32 @@ class CheckView(OperationView):
     """POST asks whether all that the backups need is there and unharmed."""
 
     kind, bodies = RunKind.CHECK, {"POST": CheckOrder}
+    examples = {"POST": examples.CHECK}
 
 
 class PruneView(OperationView):
     """POST gives back the room of deleted backups; first without `dry_run: false`, for the plan."""
 
     kind, bodies = RunKind.PRUNE, {"POST": PruneOrder}
+    examples = {"POST": examples.PRUNE}
 
 
 class ForgetView(OperationView):
     """POST deletes backups by name or by keep rules; first without `dry_run: false`, for the plan."""
 
     kind, bodies = RunKind.FORGET, {"POST": ForgetOrder}
+    examples = {"POST": examples.FORGET}
 
 
 class CopyView(OperationView):
     """POST copies backups of another repository into this one."""
 
     kind, bodies = RunKind.COPY, {"POST": CopyOrder}
+    examples = {"POST": examples.COPY}
 
 
 class RestoreView(OperationView):
     """POST restores a backup into a directory below the allowed roots of the repository's worker group, or in place."""
 
     kind, bodies, scopes = RunKind.RESTORE, {"POST": RestoreOrder}, {"POST": (Scope.RESTORES_RUN,)}
+    examples = {"POST": examples.RESTORE}

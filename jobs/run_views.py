@@ -14,6 +14,7 @@ from jobs.database_time import database_now
 from jobs.listing import RUN_ORDERINGS, HeldSentences, runs_matching
 from jobs.log_stream import LogStream
 from jobs.representations import RunPage, event_json, log_json, run_json, run_page_json
+from jobs.run_answers import EVENTS, RUN, RUN_PAGE, RUNS
 from jobs.run_log import LogTail
 from jobs.selectors import events_of, findings_of, follower_of, run_get, task_runs_of
 from jobs.serializers import LogFilter, PositionFilter, RunFilter
@@ -37,6 +38,7 @@ class RunsView(ApiView):
     """GET lists runs of every kind, newest first."""
 
     scopes = {"GET": READ}
+    answers = {"GET": RUNS}
     queries = {"GET": RunFilter}
 
     def get(self, request: Request) -> Response:
@@ -48,6 +50,7 @@ class RunView(ApiView):
     """GET shows one run with its sources."""
 
     scopes = {"GET": READ}
+    answers = {"GET": RUN_PAGE}
 
     def get(self, request: Request, run_id: uuid.UUID) -> Response:
         """Return the run, or 404."""
@@ -60,6 +63,7 @@ class RunCancelView(ApiView):
     """POST asks a run to end: 202, since a running one ends when its worker has seen it (E2)."""
 
     scopes = {"POST": (Scope.JOBS_RUN,)}
+    answers = {"POST": RUN}
     bodies, statuses = {"POST": NoBody}, {"POST": 202}
 
     def post(self, request: Request, run_id: uuid.UUID) -> Response:
@@ -73,6 +77,7 @@ class RunEventsView(ApiView):
     """GET lists what happened to a run, oldest first."""
 
     scopes = {"GET": READ}
+    answers = {"GET": EVENTS}
     queries = {"GET": PositionFilter}
 
     def get(self, request: Request, run_id: uuid.UUID) -> Response:

@@ -17,7 +17,7 @@ from jobs.services.new_job import (
     MAX_NAME,
     MAX_SOURCES,
 )
-from jobs.states import HookMoment, Priority, RunKind, RunState, SourceType, WindowKind
+from jobs.states import FINISHED_STATES, HeldCode, HookMoment, Priority, RunKind, RunState, SourceType, WindowKind
 from jobs.windows.parsing import DAYS
 from jobs.windows.parsing import KINDS as WINDOW_KINDS
 from repositories.engine.display import show_path
@@ -26,8 +26,10 @@ from syncova_project.paging import DEFAULT_LIMIT, MAX_LIMIT
 from syncova_project.rest import Choice, StrictSerializer
 
 MAX_PATH = 4096
+MAX_WINDOWS = 20
 MAX_BANDWIDTH = 2**53 - 1
 MAX_SECONDS = 10 * 366 * 24 * 3600
+NEVER_ENDED = "none"
 ONE_OF_BOTH = "Give schedule or schedules, not both."
 
 
@@ -91,8 +93,22 @@ class HookInput(StrictSerializer):
     name = serializers.CharField(max_length=100)
 
 
-class JobInput(StrictSerializer):
-    """The body of POST /jobs; `schedule` is the only schedule, `schedules` are several."""
+class JobWindow(StrictSerializer):
+    """A window in one of its two shapes: days, start and length, or two instants (docs/windows.md)."""
+
+    name = serializers.CharField(max_length=MAX_NAME)
+    type = Choice(WindowKind.choices)
+    kinds = serializers.ListField(child=Choice([kind.value for kind in WINDOW_KINDS]), max_length=10, required=False)
+    days = serializers.ListField(child=Choice(DAYS), max_length=7, required=False)
+    start = serializers.CharField(max_length=10, required=False)
+    length_seconds = serializers.IntegerField(min_value=1, max_value=7 * 24 * 3600, required=False)
+    time_zone = serializers.CharField(max_length=100, required=False)
+    starts_at = serializers.CharField(max_length=50, required=False)
+    ends_at = serializers.CharField(max_length=50, required=False)
+
+
+class JobBody(StrictSerializer):
+    """What a job is; `schedule` is the only schedule, `schedules` are several."""
 
     name = serializers.CharField(max_length=MAX_NAME)
     repository_id = serializers.UUIDField()
@@ -131,7 +147,13 @@ class JobInput(StrictSerializer):
         return attrs
 
 
-class JobChange(JobInput):
+class JobInput(JobBody):
+    """The body of POST /jobs: a job, and windows of its own that are made with it; /windows changes them later."""
+
+    windows = serializers.ListField(child=JobWindow(), max_length=MAX_WINDOWS, default=list)
+
+
+class JobChange(JobBody):
     """The body of PATCH /jobs/{id}: what is to change, null for no limit; lists replace what was there.
 
     `schedule` is the only schedule; an `id` within `schedules` says which one changes and keeps its history.
@@ -173,20 +195,11 @@ class RunOrder(StrictSerializer):
     )
 
 
-class WindowBody(StrictSerializer):
-    """The body of POST and PUT: a name, at most one of both ids, and the window in one of its two shapes."""
+class WindowBody(JobWindow):
+    """The body of POST and PUT: a window, and at most one of both ids; without one it holds for the installation."""
 
-    name = serializers.CharField(max_length=MAX_NAME)
-    type = Choice(WindowKind.choices)
-    kinds = serializers.ListField(child=Choice([kind.value for kind in WINDOW_KINDS]), max_length=10, required=False)
     repository_id = serializers.UUIDField(required=False, allow_null=True)
     job_id = serializers.UUIDField(required=False, allow_null=True)
-    days = serializers.ListField(child=Choice(DAYS), max_length=7, required=False)
-    start = serializers.CharField(max_length=10, required=False)
-    length_seconds = serializers.IntegerField(min_value=1, max_value=7 * 24 * 3600, required=False)
-    time_zone = serializers.CharField(max_length=100, required=False)
-    starts_at = serializers.CharField(max_length=50, required=False)
-    ends_at = serializers.CharField(max_length=50, required=False)
 
 
 class WindowPreviewBody(WindowBody):
@@ -221,12 +234,15 @@ class PageFilter(StrictSerializer):
 
 
 class JobFilter(PageFilter):
-    """The query parameters of GET /jobs: `status` is the job's own, `last_state` how its last run ended."""
+    """The query parameters of GET /jobs: `status` is the job's own, `last_state` how its last run ended.
+
+    `none` is for jobs no run of which has ended yet.
+    """
 
     status = Choice(("active", "paused"), required=False)
     repository = serializers.UUIDField(required=False)
     priority = Choice(Priority.choices, required=False)
-    last_state = Choice(RunState.choices, required=False)
+    last_state = Choice((*map(str, FINISHED_STATES), NEVER_ENDED), required=False)
     search = serializers.CharField(max_length=200, required=False)
     ordering = Choice(("name", "-name", "created_at", "-created_at"), default="name")
 
@@ -240,6 +256,16 @@ class RunFilter(PageFilter):
     kind = Choice(RunKind.choices, required=False)
     search = serializers.CharField(max_length=200, required=False)
     ordering = Choice(("created_at", "-created_at"), default="-created_at")
+
+
+class QueueFilter(PageFilter):
+    """The query parameters of GET /queue; `held` is the code of what a run waits for."""
+
+    repository = serializers.UUIDField(required=False)
+    job = serializers.UUIDField(required=False)
+    kind = Choice(RunKind.choices, required=False)
+    priority = Choice(Priority.choices, required=False)
+    held = Choice(HeldCode.choices, required=False)
 
 
 class PositionFilter(StrictSerializer):

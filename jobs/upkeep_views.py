@@ -7,6 +7,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from jobs import examples
+from jobs.answers import UPKEEP, UPKEEP_PLANS
 from jobs.database_time import database_now
 from jobs.errors import UpkeepPlanNotFoundError
 from jobs.models import UpkeepPlan
@@ -37,6 +39,7 @@ class UpkeepListView(ApiView):
     """GET lists the plans of a repository."""
 
     scopes = {"GET": (Scope.REPOSITORIES_READ,)}
+    answers = {"GET": UPKEEP_PLANS}
 
     def get(self, request: Request, repository_id: uuid.UUID) -> Response:
         """Return all plans, at most one of a kind."""
@@ -49,6 +52,8 @@ class UpkeepView(ApiView):
     """PUT plans one kind of upkeep, DELETE ends its plan."""
 
     scopes = {"PUT": (Scope.REPOSITORIES_WRITE,), "DELETE": (Scope.REPOSITORIES_WRITE,)}
+    answers = {"PUT": UPKEEP}
+    examples = {"PUT": examples.UPKEEP}
     bodies, statuses = {"PUT": UpkeepBody}, {"DELETE": 204}
 
     def put(self, request: Request, repository_id: uuid.UUID, kind: str) -> Response:

@@ -6,10 +6,14 @@ from typing import Any
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from jobs import examples
+from jobs.answers import JOB, JOBS
 from jobs.database_time import database_now
 from jobs.listing import JOB_ORDERINGS, HeldSentences, job_listed, jobs_matching
-from jobs.next_starts import next_start_json
+from jobs.models import Window
+from jobs.next_starts import NextStarts
 from jobs.representations import job_json, run_json
+from jobs.run_answers import RUN, RUNS
 from jobs.run_views import runs_page
 from jobs.selectors import run_get
 from jobs.serializers import DependenciesBody, JobChange, JobFilter, JobInput, RunFilter, RunOrder
@@ -18,13 +22,15 @@ from jobs.services import (
     SourceInput,
     breaker_reset,
     job_change,
-    job_create,
+    job_create_with_windows,
     job_delete,
     job_depend,
     job_pause,
     job_resume,
     run_request,
 )
+from jobs.window_views import window_json
+from repositories.answers import REPOSITORY
 from repositories.selectors import repository_get
 from repositories.serializers import repository_json
 from syncova_project.access.permissions import need_scope
@@ -38,6 +44,8 @@ class JobsView(ApiView):
     """GET lists jobs by page; POST makes one (201)."""
 
     scopes = {"GET": (Scope.JOBS_READ,), "POST": (Scope.JOBS_WRITE,)}
+    answers = {"GET": JOBS, "POST": JOB}
+    examples = {"POST": examples.NEW_JOB}
     bodies, queries, statuses = {"POST": JobInput}, {"GET": JobFilter}, {"POST": 201}
 
     def get(self, request: Request) -> Response:
@@ -46,15 +54,19 @@ class JobsView(ApiView):
         cursor, limit, ordering = filters.pop("cursor"), filters.pop("limit"), filters.pop("ordering")
         wanted = PageRequest(JOB_ORDERINGS[ordering], filters, cursor, limit)
         page = read_page(jobs_matching(filters), wanted)
-        sentences = HeldSentences()
-        return Response({"jobs": [job_json(job, sentences) for job in page.rows], "next_cursor": page.next_cursor})
+        sentences, starts = HeldSentences(), NextStarts()
+        rows = [{**job_json(job, sentences), **starts.of(job)} for job in page.rows]
+        return Response({"jobs": rows, "next_cursor": page.next_cursor})
 
     def post(self, request: Request) -> Response:
         """Make a job; its next instant is computed at once."""
-        new = new_job(self.body(request))
+        values = self.body(request)
+        wanted, new = values.pop("windows"), NewJob(**changed_fields(values))
+        if wanted:
+            need_scope(request, Scope.WINDOWS_WRITE)
 
         def create() -> Created:
-            job = job_create(new, actor=actor_of(request), now=database_now())
+            job = job_create_with_windows(new, wanted, actor=actor_of(request), now=database_now())
             return Created(201, _page_json(job_listed(job.id)), f"/api/v1/jobs/{job.id}")
 
         answer = create_once(request, create)
@@ -66,6 +78,8 @@ class JobView(ApiView):
     """GET shows one job, its ETag its revision; PATCH changes it (E6); DELETE ends it, its runs stay (D3)."""
 
     scopes = {"GET": (Scope.JOBS_READ,), "PATCH": (Scope.JOBS_WRITE,), "DELETE": (Scope.JOBS_WRITE,)}
+    answers = {"GET": JOB, "PATCH": JOB}
+    examples = {"PATCH": examples.CHANGE}
     bodies, statuses = {"PATCH": JobChange}, {"DELETE": 204}
     conditions = {"PATCH": True, "DELETE": False}
 
@@ -91,6 +105,8 @@ class JobDependenciesView(ApiView):
     """PUT says which jobs this one waits for; an empty list is none (C4)."""
 
     scopes = {"PUT": (Scope.JOBS_WRITE,)}
+    answers = {"PUT": JOB}
+    examples = {"PUT": examples.DEPENDENCIES}
     bodies = {"PUT": DependenciesBody}
 
     def put(self, request: Request, job_id: uuid.UUID) -> Response:
@@ -104,6 +120,7 @@ class JobPauseView(ApiView):
     """POST pauses the job; repeating it changes nothing."""
 
     scopes = {"POST": (Scope.JOBS_RUN,)}
+    answers = {"POST": JOB}
     bodies = {"POST": NoBody}
 
     def post(self, request: Request, job_id: uuid.UUID) -> Response:
@@ -117,6 +134,7 @@ class JobResumeView(ApiView):
     """POST resumes the job; it plans from now on and does not fire at once (E3)."""
 
     scopes = {"POST": (Scope.JOBS_RUN,)}
+    answers = {"POST": JOB}
     bodies = {"POST": NoBody}
 
     def post(self, request: Request, job_id: uuid.UUID) -> Response:
@@ -130,6 +148,8 @@ class JobRunView(ApiView):
     """POST queues a run now: 202, since nothing is backed up yet (E2)."""
 
     scopes = {"POST": (Scope.JOBS_RUN,)}
+    answers = {"POST": RUN}
+    examples = {"POST": examples.RUN_ORDER}
     bodies, statuses = {"POST": RunOrder}, {"POST": 202}
 
     def post(self, request: Request, job_id: uuid.UUID) -> Response:
@@ -151,6 +171,7 @@ class JobRunsView(ApiView):
     """GET lists the runs of one job, newest first."""
 
     scopes = {"GET": (Scope.JOBS_READ, Scope.RUNS_READ)}
+    answers = {"GET": RUNS}
     queries = {"GET": RunFilter}
 
     def get(self, request: Request, job_id: uuid.UUID) -> Response:
@@ -163,6 +184,7 @@ class BreakerResetView(ApiView):
     """POST lets what waits for a failing repository try it at once; repeating it is harmless."""
 
     scopes = {"POST": (Scope.REPOSITORIES_WRITE,)}
+    answers = {"POST": REPOSITORY}
     bodies = {"POST": NoBody}
 
     def post(self, request: Request, repository_id: uuid.UUID) -> Response:
@@ -179,12 +201,9 @@ def job_answer(job_id: uuid.UUID) -> Response:
 
 
 def _page_json(job: Any) -> dict[str, Any]:
-    return {**job_json(job, HeldSentences()), **next_start_json(job)}
-
-
-def new_job(values: dict[str, Any]) -> NewJob:
-    """Return the validated body as what the service takes."""
-    return NewJob(**changed_fields(values))
+    own = Window.objects.filter(job_id=job.id).order_by("name", "id")
+    shown = {"windows": [window_json(row) for row in own]}
+    return {**job_json(job, HeldSentences()), **NextStarts().of(job), **shown}
 
 
 def changed_fields(values: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,8 @@ from django.utils.translation import gettext
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from jobs import windows
+from jobs import examples, windows
+from jobs.answers import WINDOW, WINDOW_PREVIEW, WINDOWS
 from jobs.database_time import database_now
 from jobs.errors import no_such_window
 from jobs.models import Window
@@ -30,6 +31,8 @@ class WindowsView(ApiView):
     """GET lists windows by name; POST makes one (201), and says which objectives it breaks."""
 
     scopes = {"GET": (Scope.JOBS_READ,), "POST": (Scope.WINDOWS_WRITE,)}
+    answers = {"GET": WINDOWS, "POST": WINDOW}
+    examples = {"POST": examples.WINDOW}
     bodies, queries, statuses = {"POST": WindowBody}, {"GET": PageFilter}, {"POST": 201}
 
     def get(self, request: Request) -> Response:
@@ -54,6 +57,8 @@ class WindowView(ApiView):
     """GET shows one window, PUT replaces it, DELETE ends it; what waits is planned anew at once."""
 
     scopes = {"GET": (Scope.JOBS_READ,), "PUT": (Scope.WINDOWS_WRITE,), "DELETE": (Scope.WINDOWS_WRITE,)}
+    answers = {"GET": WINDOW, "PUT": WINDOW}
+    examples = {"PUT": examples.WINDOW}
     bodies, statuses = {"PUT": WindowBody}, {"DELETE": 204}
 
     def get(self, request: Request, window_id: uuid.UUID) -> Response:
@@ -78,6 +83,8 @@ class WindowPreviewView(ApiView):
     """POST tells what a window does, before it is saved: its openings, what it moves, which objectives it breaks."""
 
     scopes = {"POST": (Scope.JOBS_READ,)}
+    answers = {"POST": WINDOW_PREVIEW}
+    examples = {"POST": examples.WINDOW_PREVIEW}
     bodies = {"POST": WindowPreviewBody}
 
     def post(self, request: Request) -> Response:

@@ -5,6 +5,8 @@ import uuid
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from repositories import examples
+from repositories.answers import FREEZES, REPOSITORIES, REPOSITORY
 from repositories.freezing import repository_freeze, repository_unfreeze
 from repositories.limits import repository_limit
 from repositories.looking import repository_look
@@ -29,6 +31,8 @@ class RepositoriesView(ApiView):
     """GET lists all repositories, without pages: an installation has a handful. POST registers one (202)."""
 
     scopes = {"GET": (Scope.REPOSITORIES_READ,), "POST": (Scope.REPOSITORIES_WRITE,)}
+    answers = {"GET": REPOSITORIES, "POST": REPOSITORY}
+    examples = {"POST": examples.REGISTRATION}
     bodies, queries, statuses = {"POST": RegisterInput}, {"GET": RepositoryFilter}, {"POST": 202}
 
     def get(self, request: Request) -> Response:
@@ -53,6 +57,8 @@ class RepositoryFreezeView(ApiView):
     """POST freezes a repository: nothing new starts on it, what runs goes on (G1)."""
 
     scopes = {"POST": (Scope.REPOSITORIES_WRITE,)}
+    answers = {"POST": REPOSITORY}
+    examples = {"POST": examples.FREEZE}
     bodies = {"POST": FreezeInput}
 
     def post(self, request: Request, repository_id: uuid.UUID) -> Response:
@@ -66,6 +72,7 @@ class RepositoryJournalView(ApiView):
     """GET reads the freeze journal of a repository, newest first: open rows and cleared ones (G1)."""
 
     scopes = {"GET": (Scope.REPOSITORIES_READ,)}
+    answers = {"GET": FREEZES}
     queries = {"GET": JournalFilter}
 
     def get(self, request: Request, repository_id: uuid.UUID) -> Response:
@@ -80,6 +87,8 @@ class RepositoryLimitsView(ApiView):
     """PUT sets how many runs may write at once, and the serial gate (C2, G3); repeating it is harmless."""
 
     scopes = {"PUT": (Scope.REPOSITORIES_WRITE,)}
+    answers = {"PUT": REPOSITORY}
+    examples = {"PUT": examples.LIMITS}
     bodies = {"PUT": LimitsInput}
 
     def put(self, request: Request, repository_id: uuid.UUID) -> Response:
@@ -92,6 +101,7 @@ class RepositoryLookView(ApiView):
     """POST asks a worker which repository lies at the location now (A10); `look_pending` says when it has answered."""
 
     scopes = {"POST": (Scope.REPOSITORIES_WRITE,)}
+    answers = {"POST": REPOSITORY}
     bodies, statuses = {"POST": NoBody}, {"POST": 202}
 
     def post(self, request: Request, repository_id: uuid.UUID) -> Response:
@@ -105,6 +115,8 @@ class RepositoryUnfreezeView(ApiView):
     """POST clears every open freeze (G1, G5); repeating it is harmless."""
 
     scopes = {"POST": (Scope.REPOSITORIES_WRITE,)}
+    answers = {"POST": REPOSITORY}
+    examples = {"POST": examples.UNFREEZE}
     bodies = {"POST": UnfreezeInput}
 
     def post(self, request: Request, repository_id: uuid.UUID) -> Response:
@@ -118,6 +130,7 @@ class RepositoryView(ApiView):
     """GET shows one repository."""
 
     scopes = {"GET": (Scope.REPOSITORIES_READ,)}
+    answers = {"GET": REPOSITORY}
 
     def get(self, request: Request, repository_id: uuid.UUID) -> Response:
         """Return the repository, or 404."""

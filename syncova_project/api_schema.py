@@ -1,6 +1,7 @@
 """The API's OpenAPI description, made from what the views themselves read: rights, bodies, query parameters.
 
-Owns how a view is described. An answer's form is an object here; its fields are told by the serializing modules.
+Owns how a view is described. The forms of answers are told by the apps, in the words of answer_shapes; one whose app
+tells none is any object.
 """
 
 import re
@@ -10,10 +11,23 @@ from django.conf import settings
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse
 from rest_framework import serializers
 
+from syncova_project.answer_shapes import COMPONENTS
+from syncova_project.error_codes import known_codes
+
 VERSION_PREFIX = "/api/v1/"
+
+
+ERROR_EXAMPLE = {
+    "error": {
+        "code": "VALIDATION_FAILED",
+        "message": "Not acceptable: priority.",
+        "hint": "See details for each field.",
+        "details": {"priority": ["Must be one of low, normal, high, critical, not urgent."]},
+    }
+}
 
 
 class ErrorDescription(serializers.Serializer[Any]):
@@ -87,11 +101,35 @@ class ApiSchema(AutoSchema):
         """Return the body that the view reads."""
         return self._described.bodies.get(self.method)
 
+    def get_tags(self) -> list[str]:
+        """Return the first word of the address: what it is about."""
+        return re.findall(r"[a-z-]+", self.path.removeprefix(VERSION_PREFIX))[:1]
+
+    def get_examples(self) -> list[OpenApiExample]:
+        """Return the body that the view shows as one that it takes."""
+        body = self._described.examples.get(self.method)
+        return [] if body is None else [OpenApiExample("body", dict(body), request_only=True)]
+
     def get_response_serializers(self) -> Any:
         """Return the success of the view and the one shape of all its errors."""
         status = self._described.statuses.get(self.method, 200)
-        success = OpenApiResponse(None if status == 204 else OpenApiTypes.OBJECT, description="Done.")
+        form = self._described.answers.get(self.method, OpenApiTypes.OBJECT)
+        success = OpenApiResponse(None if status == 204 else form, description="Done.")
         return {str(status): success, "default": OpenApiResponse(ErrorBody, description="Refused or failed.")}
+
+
+def complete(result: dict[str, Any], **_context: Any) -> dict[str, Any]:
+    """Return the description with the forms of answers and with every code that an error can have."""
+    forms = result["components"]["schemas"]
+    forms |= COMPONENTS
+    codes = known_codes()
+    # A new version may know more of them: a client must take a code that it does not know for one of its status.
+    forms["ErrorDescription"]["properties"]["code"] |= {
+        "enum": list(codes),
+        "description": "\n".join(f"- `{one.code}` ({one.status}): {one.meaning}" for one in codes.values()),
+    }
+    forms["ErrorBody"]["examples"] = [ERROR_EXAMPLE]
+    return result
 
 
 def _if_match(*, needed: bool) -> OpenApiParameter:

@@ -6,7 +6,7 @@ an unexpected one is logged with its trace and answered as INTERNAL.
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from django import db
@@ -69,6 +69,8 @@ NOT_ALLOWED = ErrorAnswer(
 FORBIDDEN = ErrorAnswer(403, "PERMISSION_DENIED", "This request is not allowed.")
 UNAVAILABLE = ErrorAnswer(503, "UNAVAILABLE", "The database does not answer now.", "Try again in a few seconds.")
 
+TOO_LARGE = ErrorAnswer(413, "REQUEST_TOO_LARGE", "The request's body is too large.")
+
 TOO_MUCH = (RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent)
 
 # The first class that fits decides, so subclasses stand before their bases.
@@ -126,14 +128,18 @@ def answer_to(error: Exception) -> ErrorAnswer:
     if isinstance(error, rest.MethodNotAllowed):
         return NOT_ALLOWED
     if isinstance(error, TOO_MUCH):
-        most = f"It may have at most {settings.DATA_UPLOAD_MAX_MEMORY_SIZE} bytes."
-        return ErrorAnswer(413, "REQUEST_TOO_LARGE", "The request's body is too large.", most)
+        return replace(TOO_LARGE, hint=f"It may have at most {settings.DATA_UPLOAD_MAX_MEMORY_SIZE} bytes.")
     known = next((answer for kinds, answer in KNOWN if isinstance(error, kinds)), None)
     if known is None or known.status >= 500:
         log.error("A request failed (request %s).", current_origin().request_id, exc_info=error)
     if isinstance(error, SyncovaError):
         return ErrorAnswer(error.status, error.code, error.message, error.hint, error.details)
     return known or internal()
+
+
+def own_answers() -> tuple[ErrorAnswer, ...]:
+    """Return the answers to what is no error of this project: those of the framework, and the unexpected."""
+    return (*(answer for _, answer in KNOWN), NOT_ALLOWED, TOO_LARGE, internal())
 
 
 def internal() -> ErrorAnswer:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, ClassVar
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.views import defaults
 from rest_framework import serializers
 from rest_framework.exceptions import ParseError
@@ -28,6 +28,7 @@ from syncova_project.access.permissions import HasScope
 from syncova_project.access.principals import Principal
 from syncova_project.access.scopes import Scope
 from syncova_project.access.throttling import throttle_address, throttle_principal
+from syncova_project.answer_shapes import Form
 from syncova_project.api_schema import ApiSchema
 from syncova_project.error_shape import (
     FORBIDDEN,
@@ -39,6 +40,7 @@ from syncova_project.error_shape import (
     internal,
 )
 from syncova_project.errors import ValidationFailedError
+from syncova_project.json_types import wrong_types
 from syncova_project.preconditions import Condition, condition_of
 
 Reader = type[serializers.Serializer[Any]]
@@ -57,8 +59,9 @@ class BoundedJSONParser(JSONParser):
 
 class ApiView(APIView):
     """A view of the API, told per method: `scopes` are the rights of which one is needed (none: nobody gets in),
-    `bodies` and `queries` are what it reads, `statuses` what it answers when that is not 200, `conditions` whether it
-    needs the header If-Match (False: reads it where it is sent).
+    `bodies` and `queries` are what it reads, `examples` bodies that it takes, `answers` the forms of what it answers,
+    in the words of answer_shapes, `statuses` with which status when that is not 200, `conditions` whether it needs the
+    header If-Match (False: reads it where it is sent).
     """
 
     schema = ApiSchema()
@@ -71,6 +74,8 @@ class ApiView(APIView):
     scopes: ClassVar[Mapping[str, tuple[Scope, ...]]] = {}
     bodies: ClassVar[Mapping[str, Reader]] = {}
     queries: ClassVar[Mapping[str, Reader]] = {}
+    examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    answers: ClassVar[Mapping[str, Form]] = {}
     statuses: ClassVar[Mapping[str, int]] = {}
     conditions: ClassVar[Mapping[str, bool]] = {}
 
@@ -112,11 +117,15 @@ class StrictSerializer(serializers.Serializer[Any]):
     """A serializer of input that refuses fields it does not know: a misspelled option is never ignored."""
 
     def to_internal_value(self, data: Any) -> Any:
-        """Return the validated values; unknown names are errors of their own fields."""
+        """Return the validated values; unknown names and values of another JSON type are errors of their own fields."""
         if isinstance(data, Mapping):
             unknown = sorted(str(name) for name in set(data) - set(self.fields))
             if unknown:
                 raise serializers.ValidationError({name: ["There is no such field."] for name in unknown[:20]})
+            # Query parameters are always text.
+            wrong = {} if isinstance(data, QueryDict) else wrong_types(self.fields, data)
+            if wrong:
+                raise serializers.ValidationError(wrong)
         return super().to_internal_value(data)
 
 
@@ -208,7 +217,11 @@ def read_each(serializer: Reader, data: Any) -> tuple[dict[str, Any], dict[str, 
         read_input(serializer, data)
     reader, values = serializer(data=data), {}
     errors: dict[str, list[str]] = {str(name): ["There is no such field."] for name in set(data) - set(reader.fields)}
+    wrong = wrong_types(reader.fields, data)
+    errors |= wrong
     for name, form in reader.fields.items():
+        if name.split(".")[0] in {one.split(".")[0] for one in wrong}:
+            continue
         try:
             values[name] = form.run_validation(form.get_value(data))
         except serializers.SkipField:

@@ -137,6 +137,10 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "DESCRIPTION": "Backup jobs, their runs and repositories.",
     "SERVE_INCLUDE_SCHEMA": False,
     "OAS_VERSION": "3.1.0",
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "syncova_project.api_schema.complete",
+    ],
 }
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},

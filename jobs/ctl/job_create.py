@@ -163,7 +163,7 @@ def _tell(terminal: Terminal, job: Json) -> None:
         [
             ("job", show_text(job["name"])),
             ("runs", show_text(job["schedule_description"])),
-            ("next run", shapes.moment(job["next_run_at"])),
+            ("next run", f"{shapes.moment(job['next_run_at'])}{shapes.postponed(job)}"),
             ("id", job["id"]),
         ]
     )

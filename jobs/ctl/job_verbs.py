@@ -184,7 +184,7 @@ def _row(job: Json) -> tuple[str, ...]:
         show_text(job["name"]),
         shapes.state(job["active_run"]["phase"]) if job["active_run"] else shapes.standing(job),
         shapes.state(last["state"]) if last else shapes.NOTHING,
-        shapes.moment(job["next_run_at"]),
+        shapes.next_run(job),
         show_text(job["repository"]["name"]),
         show_text(job["schedule_description"]),
     )
@@ -198,7 +198,7 @@ def head(job: Json) -> Iterator[tuple[str, str]]:
         if one["state_reason"]:
             yield "flagged", show_text(one["state_reason"])
     yield "runs", show_text(job["schedule_description"])
-    yield "next run", shapes.moment(job["next_run_at"])
+    yield "next run", f"{shapes.moment(job['next_run_at'])}{shapes.postponed(job)}"
 
 
 def _tell(terminal: Terminal, job: Json) -> None:

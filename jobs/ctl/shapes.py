@@ -52,10 +52,25 @@ def standing(job: Mapping[str, Any]) -> str:
 
 
 def next_run(job: Mapping[str, Any]) -> str:
-    """Return when a job is due next, or that it runs by hand; of a paused or flagged one, that nothing is."""
+    """Return when a job is due next and what postpones it, or that it runs by hand; of a paused one, nothing is."""
     if job["next_run_at"] or job["status"] != "active" or job["schedules"]:
-        return moment(job["next_run_at"])
+        return f"{moment(job['next_run_at'])}{postponed(job)}"
     return show_text(job["schedule_description"])
+
+
+def postponed(job: Mapping[str, Any]) -> str:
+    """Return until when a window holds the next run, to stand behind its instant; "" where none does.
+
+    A server of an earlier version tells nothing of windows in its lists.
+    """
+    window = job.get("next_start_window")
+    if window is None:
+        return ""
+    name = show_text(window["name"])
+    if job["next_start_at"] is None:
+        return f", held by windows such as {name}: no free instant within 31 days"
+    what = f"the blackout {name}" if window["code"] == "blackout" else f"windows such as {name}"
+    return f", held until {moment(job['next_start_at'])} by {what}"
 
 
 def text(value: Any) -> str:

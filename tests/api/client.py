@@ -1,4 +1,4 @@
-"""A client for API tests: a token with chosen rights, JSON both ways, and the error shape checked on every refusal."""
+"""A client for API tests: a token with chosen rights, JSON both ways, the form of each answer and refusal checked."""
 
 import json
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ from django.test import Client
 from syncova_project import clock
 from syncova_project.access.scopes import ALL_SCOPES
 from syncova_project.access.services import token_create
+from tests.api.answer_forms import hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ class ApiClient:
             method, address, data, content_type="application/json", headers={**self.headers, **headers}
         )
         content = response.json() if response.content else None
+        hold(method, address, response.status_code, content)
         return Answer(response.status_code, content, response.headers)
 
     def get(self, path: str, **headers: str) -> Answer:

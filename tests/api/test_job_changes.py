@@ -7,7 +7,7 @@ import pytest
 
 from jobs.database_time import database_now
 from jobs.models import Job, Run, Schedule, ScheduleEvent
-from jobs.serializers import JobInput
+from jobs.serializers import JobBody
 from jobs.services import job_pause, job_resume
 from syncova_project.access.models import AuditEntry
 from tests.api.builders import BERLIN, NOBODY, job_body, make_job, make_run
@@ -38,14 +38,14 @@ def test_a_job_is_changed_in_the_state_that_was_read() -> None:
 
 
 def test_every_field_of_a_new_job_can_be_changed() -> None:
-    """E6: the body of a creation is a change as well."""
+    """E6: the body of a creation is a change as well; windows have an address of their own."""
     job, vault = make_job(), make_repository(name="other")
     body = job_body(vault, name="all of it", priority="low", bandwidth_limit_bps=7, strict=True, max_attempts=1)
     body |= {"rpo_seconds": 100000, "start_deadline_seconds": 60, "max_runtime_seconds": 61, "schedule": THREE}
     body |= {"depends_on": [str(make_job().id)], "hooks": [{"moment": "after_job", "name": "tell"}]}
-    assert set(body) == set(JobInput().fields) - {"schedules"}
+    assert set(body) == set(JobBody().fields) - {"schedules"}
     shown = patch(job, body).json
-    assert set(JobInput().fields) - {"schedule"} <= set(Job.objects.get(id=job.id).revisions.get(number=2).snapshot)
+    assert set(JobBody().fields) - {"schedule"} <= set(Job.objects.get(id=job.id).revisions.get(number=2).snapshot)
     same = set(body) - {"repository_id", "sources", "schedule", "depends_on"}
     assert {name: shown[name] for name in same} == {name: body[name] for name in same}
     assert shown["repository"] == {"id": str(vault.id), "name": "other"}

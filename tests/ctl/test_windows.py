@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from jobs.ctl.shapes import moment
 from jobs.models import Run, Window
 from syncova_project import clock
 from syncova_project.access.services import token_create
@@ -97,3 +98,16 @@ def test_a_run_ignores_windows_by_right_only(ctl: Ctl, monkeypatch: Any, plan: w
     done = ctl("job", "run", "home", "--ignore-windows", "--wait", "--json")
     assert (done.code, done.json["state"], done.json["ignore_windows"]) == (0, "succeeded", True)
     assert Run.objects.filter(ignore_windows=True).count() == 1
+
+
+@pytest.mark.usefixtures("home")
+def test_what_postpones_the_next_run_is_shown_with_its_instant(ctl: Ctl) -> None:
+    """B9: in `job show`, `job list` and `status`; a window that leaves no instant says so."""
+    assert "held" not in ctl("job", "show", "home").out
+    ctl("window", "create", "mornings", "--at", "06:00", "--for", "6h", "--time-zone", "Europe/Berlin")
+    job = ctl("job", "show", "home", "--json").json
+    assert job["next_start_at"] > job["next_run_at"]
+    for words in (("job", "show", "home"), ("job", "list"), ("status",)):
+        assert f"held until {moment(job['next_start_at'])} by the blackout mornings" in ctl(*words).out, words
+    ctl("window", "create", "always", "--at", "00:00", "--for", "7d")
+    assert "no free instant within 31 days" in ctl("job", "show", "home").out
