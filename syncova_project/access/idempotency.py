@@ -121,21 +121,28 @@ def _claim(request: KeyedRequest, now: dt.datetime) -> int | None:
         except OperationalError as error:
             if getattr(error.__cause__, "pgcode", None) != "55P03":
                 raise
-            raise IdempotencyInProgressError(
-                "The first request with this Idempotency-Key is still being worked on.",
-                hint="Send the same request again in a few seconds.",
-            ) from error
+            raise _in_progress() from error
         cursor.execute("SET LOCAL lock_timeout TO DEFAULT")
     return row[0] if row else None
 
 
 def _kept(request: KeyedRequest) -> KeptAnswer:
-    row = IdempotencyKey.objects.get(principal=request.principal, key=request.key)
+    row = IdempotencyKey.objects.filter(principal=request.principal, key=request.key).first()
+    if row is None:
+        # Its day was just over for somebody whose clock is a moment ahead.
+        raise _in_progress()
     if not hmac.compare_digest(bytes(row.fingerprint), request.fingerprint()) or row.status is None:
         raise IdempotencyKeyReusedError(
             "This Idempotency-Key was used for another request.", hint="Use a new key for a new request."
         )
     return KeptAnswer(row.status, row.answer, replayed=True)
+
+
+def _in_progress() -> IdempotencyInProgressError:
+    return IdempotencyInProgressError(
+        "The first request with this Idempotency-Key is still being worked on.",
+        hint="Send the same request again in a few seconds.",
+    )
 
 
 def _check_key(key: str) -> None:

@@ -162,3 +162,11 @@ def test_a_rival_that_waited_too_long_is_told(monkeypatch: pytest.MonkeyPatch) -
     with transaction.atomic():
         answer_once(request=request(), create=create, now=NOW)
     assert refused == [True]
+
+
+@pytest.mark.django_db
+def test_a_key_that_ended_in_this_very_moment_is_told_to_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its row was younger than a day to this server, and forgotten by another whose clock is a moment ahead."""
+    monkeypatch.setattr(idempotency, "_claim", lambda *_: None)
+    with pytest.raises(IdempotencyInProgressError):
+        answer_once(request=request(), create=Creator(), now=NOW)
