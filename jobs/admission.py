@@ -15,14 +15,15 @@ from typing import Any, Final
 from django.db import connection, transaction
 
 from jobs import task_runs, transitions
-from jobs.candidates import Candidate, waiting_candidates
+from jobs.candidates import Candidate, Likeness, candidates_of, waiting_rows
 from jobs.doorbell import Ring, ring_after_commit
 from jobs.gates import Held, held_by
-from jobs.models import Job, JobRevision, Run, Schedule, Source
+from jobs.models import Job, JobRevision, JobSource, Run, Schedule, Source
 from jobs.occupancy import Occupancy, count_occupancy
 from jobs.poison import POISON
 from jobs.revisions import read_revision
-from jobs.states import HeldCode, RunState
+from jobs.states import HeldCode
+from jobs.transitions import Admission
 from jobs.unanswered import note_rung
 from jobs.window_rows import plan_by_windows
 from repositories.models import Repository
@@ -31,8 +32,12 @@ logger = logging.getLogger(__name__)
 
 # Any number that nobody else takes in this database; it only has to stay the same.
 ADMITTER_LOCK: Final = 7_365_001
-# A run that waited so long for a source keeps it from those behind, or a busy one would never be free for it.
-RESERVE_AFTER: Final = dt.timedelta(hours=2)
+# A text of ids for each reason: thousands of parameters would take longer than the pass.
+_HOLD: Final = """\
+UPDATE "runs" SET held_code = told.code, held_subject = told.subject, held_since = %s
+FROM unnest(%s::text[], %s::text[], %s::text[]) AS told (code, subject, ids), unnest(told.ids::uuid[]) AS waiting (id)
+WHERE runs.id = waiting.id AND runs.state IN ('queued') AND runs.admitted_at IS NULL
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,15 @@ class Admitted:
     skipped: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """A run that may be admitted, with its fence, and what its revision says that it reads."""
+
+    candidate: Candidate
+    admission: Admission
+    sources: Sequence[uuid.UUID] = ()
+
+
 def admit_waiting(*, now: dt.datetime) -> Admitted:
     """Admit what may start at `now` (database time), all in one transaction."""
     with transaction.atomic():
@@ -51,10 +65,11 @@ def admit_waiting(*, now: dt.datetime) -> Admitted:
             return Admitted(skipped=True)
         # Whoever changes windows rewrites what waits for them, and would lock the same runs in another order.
         plan_by_windows()
-        candidates = waiting_candidates(now)
-        if not candidates:
+        rows = waiting_rows(now)
+        if not rows:
             return Admitted()
-        passed, held = choose(candidates, count_occupancy(now=now), now)
+        occupancy = count_occupancy(now=now)
+        passed, held = choose(candidates_of(rows, occupancy), occupancy)
         rings, broken = _admit_all(passed, now)
         held += [(candidate, Held(HeldCode.UNSTARTABLE)) for candidate in broken]
         # Last, since it locks runs: whoever locks a job after a run deadlocks with those who do it in order.
@@ -71,7 +86,7 @@ def _become_admitter() -> bool:
 
 
 def choose(
-    candidates: Sequence[Candidate], occupancy: Occupancy, now: dt.datetime
+    candidates: Sequence[Candidate], occupancy: Occupancy
 ) -> tuple[list[Candidate], list[tuple[Candidate, Held]]]:
     """Pass through the queue once, in order; a held run never stops those behind it.
 
@@ -79,73 +94,122 @@ def choose(
     """
     passed: list[Candidate] = []
     held: list[tuple[Candidate, Held]] = []
+    # What holds each likeness, until something passes and takes places.
+    known: dict[Likeness, Held] = {}
     for candidate in candidates:
-        reason = held_by(candidate.column, candidate.situation(occupancy))
+        likeness = candidate.likeness
+        reason = known.get(likeness) or held_by(likeness.column, likeness.situation(occupancy))
         if reason is None:
-            candidate.occupy(occupancy)
+            likeness.occupy(occupancy)
             passed.append(candidate)
+            known.clear()
             continue
         held.append((candidate, reason))
-        if reason.code is HeldCode.SOURCE_LIMIT and now - candidate.waiting_since >= RESERVE_AFTER:
-            occupancy.reserved_sources.update(source.id for source in candidate.sources)
+        # Sources are also kept by those who wait, so what holds their readers is asked anew.
+        if not likeness.sources:
+            known[likeness] = reason
+        elif reason.code is HeldCode.SOURCE_LIMIT and candidate.is_patient:
+            occupancy.reserved_sources.update(source.id for source in likeness.sources)
     return passed, held
 
 
 def _write_held(held: Sequence[tuple[Candidate, Held]], now: dt.datetime) -> None:
-    """Write the reasons that changed, one statement for each: an unchanged queue costs no UPDATE."""
-    changed: dict[Held, list[uuid.UUID]] = defaultdict(list)
+    """Write the reasons that changed, in one statement: an unchanged queue costs no UPDATE."""
+    changed: dict[Held, list[str]] = defaultdict(list)
     for candidate, reason in held:
-        if (candidate.held_code, candidate.held_subject) != (reason.code, reason.subject):
+        if candidate.held_code != reason.code or candidate.held_subject != reason.subject:
             changed[reason].append(candidate.run_id)
-    for reason, run_ids in changed.items():
-        waiting = Run.objects.filter(id__in=run_ids, state=RunState.QUEUED, admitted_at__isnull=True)
-        waiting.update(held_code=reason.code, held_subject=reason.subject, held_since=now)
+    if not changed:
+        return
+    told = [(str(reason.code), reason.subject, f"{{{','.join(ids)}}}") for reason, ids in changed.items()]
+    with connection.cursor() as cursor:
+        cursor.execute(_HOLD, [now, *(list(column) for column in zip(*told, strict=True))])
 
 
 def _admit_all(passed: Sequence[Candidate], now: dt.datetime) -> tuple[list[Ring], list[Candidate]]:
     """Admit the chosen runs; return whom to ring for, and those whose rows cannot be used: they stop no other."""
-    rings: list[Ring] = []
-    broken: list[Candidate] = []
-    revisions = _lock_for(passed)
-    for candidate, fence in zip(passed, _new_fences(len(passed)), strict=True):
-        try:
-            with transaction.atomic():
-                if _admit(candidate, fence, revisions, now):
-                    rings.append(Ring(candidate.run_id, fence, candidate.group))
-        except POISON:
-            logger.exception("Run %s cannot be admitted", candidate.run_id)
-            broken.append(candidate)
+    if not passed:
+        return [], []
+    chosen, broken = _prepare(passed, _lock_for(passed))
+    try:
+        admitted = _admit(chosen, now)
+    except POISON:
+        # One row spoils the statements for all: each gets a savepoint of its own, and only that one is held.
+        admitted, spoiled = _admit_alone(chosen, now)
+        broken += spoiled
+    rings = [
+        Ring(one.admission.run_id, one.admission.fence, one.candidate.likeness.group)
+        for one in chosen
+        if one.admission.run_id in admitted
+    ]
     return rings, broken
 
 
-def _admit(candidate: Candidate, fence: int, revisions: Mapping[uuid.UUID, JobRevision], now: dt.datetime) -> bool:
-    if candidate.job_id is None:
-        return transitions.admit(candidate.run_id, fence, None, now=now)
-    revision = revisions[candidate.job_id]
-    if revision.number != candidate.revision_number:
-        # Changed since it was judged: other sources, perhaps another repository. The next pass judges it as it is now.
-        return False
-    if not transitions.admit(candidate.run_id, fence, revision.id, now=now):
-        return False
-    task_runs.create(candidate.run_id, (source.source_id for source in read_revision(revision).sources), now=now)
-    return True
+def _prepare(
+    passed: Sequence[Candidate], revisions: Mapping[str, JobRevision]
+) -> tuple[list[_Chosen], list[Candidate]]:
+    """Return what is needed to admit each, and those whose revisions cannot be read.
+
+    One whose job has changed since it was judged is in neither: other sources, perhaps another repository. The next
+    pass judges it as it is now.
+    """
+    chosen: list[_Chosen] = []
+    broken: list[Candidate] = []
+    for candidate, fence in zip(passed, _new_fences(len(passed)), strict=True):
+        run_id = uuid.UUID(candidate.run_id)
+        if candidate.job_id is None:
+            chosen.append(_Chosen(candidate, Admission(run_id, fence)))
+            continue
+        try:
+            revision = revisions[candidate.job_id]
+            if revision.number == candidate.revision_number:
+                sources = [source.source_id for source in read_revision(revision).sources]
+                chosen.append(_Chosen(candidate, Admission(run_id, fence, revision.id), sources))
+        except POISON:
+            logger.exception("Run %s cannot be admitted", run_id)
+            broken.append(candidate)
+    return chosen, broken
 
 
-def _lock_for(passed: Sequence[Candidate]) -> Mapping[uuid.UUID, JobRevision]:
+def _admit(chosen: Sequence[_Chosen], now: dt.datetime) -> set[uuid.UUID]:
+    with transaction.atomic():
+        admitted = transitions.admit_all([one.admission for one in chosen], now=now)
+        sources = {one.admission.run_id: one.sources for one in chosen if one.candidate.job_id is not None}
+        task_runs.create_all({run_id: read for run_id, read in sources.items() if run_id in admitted}, now=now)
+    return admitted
+
+
+def _admit_alone(chosen: Sequence[_Chosen], now: dt.datetime) -> tuple[set[uuid.UUID], list[Candidate]]:
+    admitted: set[uuid.UUID] = set()
+    spoiled: list[Candidate] = []
+    for one in chosen:
+        try:
+            admitted |= _admit([one], now)
+        except POISON:
+            logger.exception("Run %s cannot be admitted", one.admission.run_id)
+            spoiled.append(one.candidate)
+    return admitted, spoiled
+
+
+def _lock_for(passed: Sequence[Candidate]) -> Mapping[str, JobRevision]:
     """Lock the rows behind the chosen runs in the one order, and return the revision that each job has now."""
     job_ids = {candidate.job_id for candidate in passed if candidate.job_id}
-    jobs = _lock(Job, job_ids)
-    _lock(Schedule, {candidate.schedule_id for candidate in passed if candidate.schedule_id})
-    _lock(Repository, {candidate.repository_id for candidate in passed})
-    _lock(Source, {source.id for candidate in passed for source in candidate.sources})
-    _lock(Run, {candidate.run_id for candidate in passed})
-    numbers = {job.id: job.revision_number for job in jobs}
+    run_ids = [candidate.run_id for candidate in passed]
+    numbers = dict(_lock(Job, id__in=job_ids).values_list("id", "revision_number"))
+    schedules = Run.objects.filter(id__in=run_ids, schedule__isnull=False).values("schedule_id")
+    for behind in (
+        _lock(Schedule, id__in=schedules),
+        _lock(Repository, id__in={candidate.likeness.repository.id for candidate in passed}),
+        _lock(Source, id__in=JobSource.objects.filter(job_id__in=job_ids).values("source_id")),
+        _lock(Run, id__in=run_ids),
+    ):
+        list(behind.values_list("id"))
     revisions = JobRevision.objects.filter(job_id__in=job_ids, number__in=set(numbers.values()))
-    return {row.job_id: row for row in revisions if row.number == numbers[row.job_id]}
+    return {str(row.job_id): row for row in revisions if row.number == numbers[row.job_id]}
 
 
-def _lock(model: Any, ids: set[uuid.UUID]) -> list[Any]:
-    return list(model.objects.select_for_update(no_key=True).filter(id__in=ids).order_by("id")) if ids else []
+def _lock(model: Any, **which: Any) -> Any:
+    return model.objects.select_for_update(no_key=True).filter(**which).order_by("id")
 
 
 def _new_fences(count: int) -> list[int]:

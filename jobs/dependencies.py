@@ -48,14 +48,15 @@ def unmet(predecessors: Iterable[Predecessor], planned: dt.datetime) -> Held | N
     return None
 
 
-def predecessors_of(job_ids: set[uuid.UUID]) -> Mapping[uuid.UUID, Sequence[Predecessor]]:
-    """Return what each of the jobs waits for, by name; one statement, so that an end and its verdict are seen together.
+def predecessors_waited_for() -> Mapping[uuid.UUID, Sequence[Predecessor]]:
+    """Return what each job with a waiting run waits for, by name; one statement, so that an end is seen as a whole.
 
     A claim moves a schedule and queues its run at once: whoever reads sees the instant due or the run active, so a
     run never slips past its predecessor's of the same night while another process is claiming that.
     """
-    if not job_ids or not JobDependency.objects.exists():
+    if not JobDependency.objects.exists():
         return {}
+    waiting = Run.objects.filter(state=RunState.QUEUED, admitted_at__isnull=True, job__isnull=False)
     active = Run.objects.filter(job_id=OuterRef("predecessor_id"), state__in=ACTIVE_STATES).order_by("id")
     due = Schedule.objects.filter(
         job_id=OuterRef("predecessor_id"),
@@ -63,7 +64,7 @@ def predecessors_of(job_ids: set[uuid.UUID]) -> Mapping[uuid.UUID, Sequence[Pred
         deleted_at__isnull=True,
         next_at__isnull=False,
     ).order_by("next_at")
-    rows = JobDependency.objects.filter(job_id__in=job_ids).annotate(
+    rows = JobDependency.objects.filter(job_id__in=waiting.order_by().values("job_id")).annotate(
         active_for=Subquery(active.values("scheduled_for")[:1]), due_at=Subquery(due.values("next_at")[:1])
     )
     columns = ("job_id", "predecessor__name", "predecessor__paused_at", "predecessor__last_state")

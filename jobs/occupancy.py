@@ -8,13 +8,13 @@ import datetime as dt
 import logging
 import uuid
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from django.conf import settings
 from django.db import DatabaseError
-from django.db.models import Q, QuerySet, Sum
+from django.db.models import Q, QuerySet
 
 from jobs import windows
 from jobs.frozen import frozen_repositories
@@ -91,11 +91,15 @@ class Occupancy:
         total = self.slots.get(runner_id, 0)
         return Slots(group, total, self.runners.get(runner_id, 0), self.runners_by_others.get(runner_id, 0))
 
-    def window_until(self, kind: RunKind, repository_id: uuid.UUID, job_id: uuid.UUID | None) -> str:
+    def source_use(self, source_id: uuid.UUID, shown: str, limit: int) -> Use:
+        """Return how much of a source's limit is taken, and whether a run that has waited long keeps it."""
+        return Use(shown, self.sources.get(source_id, 0), limit, source_id in self.reserved_sources)
+
+    def window_until(self, kind: RunKind, repository_id: uuid.UUID, job_id: str | None) -> str:
         """Return what shuts a start of this kind now and until when, "" when no window does."""
         if not self.rules or self.now is None:
             return ""
-        rules = windows.applicable(self.rules, kind, repository=str(repository_id), job=str(job_id or ""))
+        rules = windows.applicable(self.rules, kind, repository=str(repository_id), job=job_id or "")
         # Hundreds of runs wait for the same windows: each set is looked through once a pass.
         if rules not in self.shut:
             self.shut[rules] = subject_of(windows.next_free(rules, self.now))
@@ -114,15 +118,15 @@ class Occupancy:
 
 def count_occupancy(*, now: dt.datetime) -> Occupancy:
     """Read the figures of all gates."""
-    occupancy = Occupancy(slots=live_slots(now), frozen=frozen_repositories(), pending_chains=_pending_chains())
-    occupancy.rules, occupancy.now = current_rules(), now
+    live = list(_live(now).values_list("runner_id", "host", "slots"))
+    occupancy = Occupancy(slots=_slots_of(live), frozen=frozen_repositories(), rules=current_rules(), now=now)
     active = Run.objects.filter(Q(state=RunState.RUNNING) | Q(state=RunState.QUEUED, admitted_at__isnull=False))
     rows = list(
         active.order_by().values_list("id", "kind", "trigger", "repository_id", "runner_id", "worker", "admitted_at")
     )
-    # After the runs: one that ends in between is then seen with what its end says of the repository.
-    occupancy.breakers = _open_breakers()
-    hosts = _live_hosts(now)
+    # After the runs: one that ends in between is then seen with what its end says of the repository, and its retry.
+    occupancy.breakers, occupancy.pending_chains = _open_breakers(), _pending_chains()
+    hosts = {(runner_id, host) for runner_id, host, _ in live}
     for _, kind, trigger, repository_id, runner_id, worker, admitted_at in rows:
         # The slots of a host that is silent are not counted on, so what still runs there takes none of the others'.
         slot = not worker or (runner_id, worker.rpartition(":")[0]) in hosts
@@ -137,14 +141,16 @@ def _live(now: dt.datetime) -> QuerySet[WorkerProcess]:
     return WorkerProcess.objects.filter(draining=False, drain_requested=False, last_seen__gt=now - SEEN_WITHIN)
 
 
-def _live_hosts(now: dt.datetime) -> set[tuple[uuid.UUID, str]]:
-    return set(_live(now).values_list("runner_id", "host"))
-
-
 def live_slots(now: dt.datetime) -> dict[uuid.UUID, int]:
     """Return the slots of each runner's live processes."""
-    live = _live(now)
-    return dict(live.values("runner_id").annotate(total=Sum("slots")).values_list("runner_id", "total"))
+    return _slots_of(_live(now).values_list("runner_id", "host", "slots"))
+
+
+def _slots_of(live: Iterable[tuple[uuid.UUID, str, int]]) -> dict[uuid.UUID, int]:
+    found: Counter[uuid.UUID] = Counter()
+    for runner_id, _, slots in live:
+        found[runner_id] += slots
+    return dict(found)
 
 
 def _open_breakers() -> dict[uuid.UUID, dt.datetime]:

@@ -1,7 +1,7 @@
 """The order of the queue: classes that age (C1). Pure.
 
 Owns the figures: waiting earns 50 points an hour, at most 100, so a run rises one class and never passes a critical
-one that waits as long.
+one that waits as long. The order stands here twice, for values and for rows; a test holds one against the other.
 """
 
 import datetime as dt
@@ -16,6 +16,16 @@ POINTS_AN_HOUR: Final = 50
 MOST_POINTS: Final = 100
 
 OrderKey = tuple[float, int, dt.datetime, uuid.UUID]
+
+_CLASSES: Final = " ".join(f"WHEN '{priority}' THEN {points}" for priority, points in BASE.items())
+_BASE_SQL: Final = f"CASE runs.priority {_CLASSES} ELSE {BASE[Priority.NORMAL]} END"
+# Since when a run of the table `runs` waits.
+SINCE_SQL: Final = "greatest(runs.created_at, runs.not_before)"
+_HOURS_SQL: Final = f"greatest(extract(epoch FROM %(now)s - {SINCE_SQL})::float8, 0) / 3600"
+# What rows of `runs` are ordered by at the moment `now`; thousands wait, and the database sorts them in milliseconds.
+ORDER_SQL: Final = (
+    f"{_BASE_SQL} + least({_HOURS_SQL} * {POINTS_AN_HOUR}, {MOST_POINTS}) DESC, {_BASE_SQL} DESC, {SINCE_SQL}, runs.id"
+)
 
 
 def base_priority(priority: str) -> int:

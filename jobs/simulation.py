@@ -13,7 +13,7 @@ from typing import Final
 
 from jobs import calendar, windows
 from jobs.admission import choose
-from jobs.candidates import Candidate, SourceLimit
+from jobs.candidates import RESERVE_AFTER, Candidate, Likeness, Place, SourceLimit
 from jobs.gates import Held
 from jobs.occupancy import Occupancy
 from jobs.queue import order_key
@@ -154,12 +154,14 @@ def _claim(play: _Play, job: SimulatedJob, now: dt.datetime) -> None:
 
 def _admit(play: _Play, now: dt.datetime) -> None:
     _end_finished(play, now)
-    ready = {_run_id(run): run for run in play.waiting if run.first_free <= now}
-    candidates = sorted(
-        (_candidate(run, _dependency(play, run)) for run in ready.values()),
-        key=lambda one: order_key(one.priority, one.waiting_since, one.run_id, now),
-    )
-    passed, held = choose(candidates, _occupancy(play, now), now)
+    waiting = [run for run in play.waiting if run.first_free <= now]
+    waiting.sort(key=lambda run: order_key(run.job.priority, run.first_free, uuid.UUID(int=run.number + 1), now))
+    ready = {str(run.number): run for run in waiting}
+    candidates = [
+        Candidate(number, _likeness(run.job, _dependency(play, run)), now - run.first_free >= RESERVE_AFTER)
+        for number, run in ready.items()
+    ]
+    passed, held = choose(candidates, _occupancy(play, now))
     for candidate in passed:
         _start(play, ready[candidate.run_id], now)
     for candidate, reason in held:
@@ -212,38 +214,21 @@ def _end_finished(play: _Play, now: dt.datetime) -> None:
 def _occupancy(play: _Play, now: dt.datetime) -> Occupancy:
     occupancy = Occupancy(slots=dict(play.slots), rules=play.rules, now=now)
     for run in play.running:
-        _candidate(run).occupy(occupancy)
+        _likeness(run.job).occupy(occupancy)
     return occupancy
 
 
-def _candidate(run: SimulatedRun, dependency: Held | None = None) -> Candidate:
-    job = run.job
-    return Candidate(
-        run_id=_run_id(run),
+def _likeness(job: SimulatedJob, dependency: Held | None = None) -> Likeness:
+    return Likeness(
         kind=RunKind.BACKUP,
         trigger=Trigger.SCHEDULE,
-        priority=job.priority,
-        waiting_since=run.first_free,
-        job_id=job.id,
-        job_paused=False,
-        schedule_id=None,
-        repository_id=job.repository_id,
-        repository_name=job.repository_name,
-        repository_ready=True,
-        repository_limit=job.repository_limit,
-        serial_gate=False,
+        repository=Place(job.repository_id, job.repository_name, job.repository_limit),
         runner_id=job.runner_id,
         group=job.group,
-        root_run_id=None,
-        held_code="",
-        held_subject="",
+        job_id=str(job.id),
         sources=job.sources,
         dependency=dependency,
     )
-
-
-def _run_id(run: SimulatedRun) -> uuid.UUID:
-    return uuid.UUID(int=run.number + 1)
 
 
 def _rules_of(play: _Play, job: SimulatedJob) -> Sequence[windows.Rule]:

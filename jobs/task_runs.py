@@ -13,6 +13,7 @@ from django.db import transaction
 from django.db.models import F, QuerySet
 from django.db.models.functions import Coalesce, Greatest
 
+from jobs.bulk_rows import insert_all
 from jobs.executors import SourceResult
 from jobs.models import Run, TaskRun
 from jobs.states import EXPLAINED_TASK_STATES, OPEN_TASK_STATES, FailureClass, RunState, TaskState
@@ -21,17 +22,30 @@ from repositories.identifiers import new_id
 
 
 def create(run_id: uuid.UUID, source_ids: Iterable[uuid.UUID], *, now: dt.datetime) -> None:
-    """Make one pending task run for each source, in order; those of an earlier admission are replaced."""
-    forget_pending(run_id)
-    TaskRun.objects.bulk_create(
-        TaskRun(id=new_id(now), run_id=run_id, source_id=source_id, position=position)
+    """Do the same as `create_all` for one run."""
+    create_all({run_id: list(source_ids)}, now=now)
+
+
+def create_all(sources: Mapping[uuid.UUID, Sequence[uuid.UUID]], *, now: dt.datetime) -> None:
+    """Make one pending task run for each source of each run, in order; those of an earlier admission are replaced."""
+    _pending().filter(run_id__in=list(sources)).delete()
+    made = [
+        (new_id(now), run_id, source_id, position)
+        for run_id, source_ids in sources.items()
         for position, source_id in enumerate(source_ids)
-    )
+    ]
+    if made:
+        columns = zip(("id", "run_id", "source_id", "position"), zip(*made, strict=True), strict=True)
+        insert_all(TaskRun, {name: list(values) for name, values in columns}, {"state": TaskState.PENDING})
 
 
 def forget_pending(run_id: uuid.UUID) -> None:
     """Drop what an admission made that nobody took: the next one pins its own revision."""
-    TaskRun.objects.filter(run_id=run_id, state=TaskState.PENDING).delete()
+    _pending().filter(run_id=run_id).delete()
+
+
+def _pending() -> QuerySet[TaskRun]:
+    return TaskRun.objects.filter(state=TaskState.PENDING)
 
 
 def source_started(run_id: uuid.UUID, fence: int, task_run_id: uuid.UUID, *, now: dt.datetime) -> bool:

@@ -8,12 +8,12 @@ elsewhere and handed in.
 import datetime as dt
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Final
 
 from django.db import transaction
-from django.db.models import Case, QuerySet, Value, When
-from django.db.models.functions import Greatest
+from django.db.models import BigIntegerField, Case, QuerySet, Value, When
+from django.db.models.functions import Cast, Greatest
 
 from jobs import breakers, endings, task_runs
 from jobs.bulk_rows import insert_all
@@ -63,16 +63,40 @@ def enqueue_all(new_runs: Sequence[NewRun], *, now: dt.datetime) -> list[uuid.UU
     return [run_id if run_id in inserted else None for run_id in ids]
 
 
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """Which waiting run is admitted under which new fence; a backup has the revision that is pinned to it."""
+
+    run_id: uuid.UUID
+    fence: int
+    revision_id: int | None = None
+
+
 def admit(run_id: uuid.UUID, fence: int, revision_id: int | None, *, now: dt.datetime) -> bool:
-    """Waiting → admitted under a new fence and with its revision pinned; False if it moved, or its medium froze."""
+    """Do what `admit_all` does for one run; False if it moved, or its medium froze."""
+    return bool(admit_all([Admission(run_id, fence, revision_id)], now=now))
+
+
+def admit_all(admissions: Sequence[Admission], *, now: dt.datetime) -> set[uuid.UUID]:
+    """Waiting → admitted under new fences, revisions pinned; returns the runs that neither moved nor were frozen."""
     waiting = Run.objects.filter(
-        unless_frozen(), id=run_id, state=RunState.QUEUED, admitted_at__isnull=True, cancel_requested_at__isnull=True
+        unless_frozen(),
+        id__in=[one.run_id for one in admissions],
+        state=RunState.QUEUED,
+        admitted_at__isnull=True,
+        cancel_requested_at__isnull=True,
     )
+    fences = Case(*(When(id=one.run_id, then=one.fence) for one in admissions))
+    pinned = Case(*(When(id=one.run_id, then=Value(one.revision_id)) for one in admissions))
+    revisions = Cast(pinned, BigIntegerField())
     with transaction.atomic():
-        if not waiting.update(admitted_at=now, fence=fence, revision_id=revision_id, rings=0, **_NOT_HELD):
-            return False
-        _event(run_id, "admitted", now, fence=fence, to=RunState.QUEUED)
-    return True
+        if not waiting.update(admitted_at=now, fence=fences, revision_id=revisions, rings=0, **_NOT_HELD):
+            return set()
+        taken = set(Run.objects.filter(fence__in=[one.fence for one in admissions]).values_list("id", flat=True))
+        told = [one for one in admissions if one.run_id in taken]
+        which: dict[str, Sequence[Any]] = {"run_id": [one.run_id for one in told], "fence": [one.fence for one in told]}
+        insert_all(RunEvent, which, {"at": now, "code": "admitted", "to_state": RunState.QUEUED})
+    return taken
 
 
 def withdraw(run_id: uuid.UUID, fence: int, held: Held = NOT_TAKEN, *, now: dt.datetime) -> bool:

@@ -180,32 +180,34 @@ def _claim(gate: Any, told: Any, now: Any) -> None:
 
     from jobs.claims import claim_due
 
-    pid = _backend_of(connection)
+    pid = backend_of(connection)
     gate.wait()
-    begun, process, backend = time.monotonic(), time.process_time(), _cpu_seconds(pid)
+    begun, process, backend = time.monotonic(), time.process_time(), cpu_seconds(pid)
     claimed = claim_due(now=now, most_batches=1).queued
     first = time.monotonic()
     claimed += claim_due(now=now).queued
-    spent = time.process_time() - process, _cpu_seconds(pid) - backend
+    spent = time.process_time() - process, cpu_seconds(pid) - backend
     told.put(_Claims(begun, first, time.monotonic(), claimed, *spent))
 
 
 def _idle_minute(work: Callable[[], None]) -> Idle:
     from django.db import connection
 
-    backend = _backend_of(connection)
-    process, before = time.process_time(), _cpu_seconds(backend)
+    backend = backend_of(connection)
+    process, before = time.process_time(), cpu_seconds(backend)
     work()
-    return Idle(time.process_time() - process, _cpu_seconds(backend) - before)
+    return Idle(time.process_time() - process, cpu_seconds(backend) - before)
 
 
-def _backend_of(connection: Any) -> int:
+def backend_of(connection: Any) -> int:
+    """Return the process id of a connection's backend."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_backend_pid()")
         return int(cursor.fetchone()[0])
 
 
-def _cpu_seconds(process_id: int) -> float:
+def cpu_seconds(process_id: int) -> float:
+    """Return what a process has used of the processor, in steps of its clock's ticks."""
     fields = Path(f"/proc/{process_id}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

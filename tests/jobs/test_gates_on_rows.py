@@ -142,7 +142,9 @@ def test_the_last_of_several_slots_waits_for_a_restore(settings: Any) -> None:
     admitted = Run.objects.filter(state="queued", admitted_at__isnull=False)
     assert [run.kind for run in admitted] == [RunKind.RESTORE]
     reasons = set(Run.objects.filter(state="queued", admitted_at__isnull=True).values_list("held_code", flat=True))
-    assert reasons == {HeldCode.NO_SLOT, HeldCode.RESTORE_SLOT} or reasons == {HeldCode.RESTORE_SLOT}
+    # Those before it are told of the kept slot, those after it that none is left; ids of one moment sort by chance.
+    assert reasons
+    assert reasons <= {HeldCode.NO_SLOT, HeldCode.RESTORE_SLOT}
 
 
 COPIES = (

@@ -1,11 +1,13 @@
 """The order of the queue (C1)."""
 
 import datetime as dt
+import random
 import uuid
 
 import pytest
+from django.db import connection
 
-from jobs.queue import effective_priority, order_key
+from jobs.queue import ORDER_SQL, OrderKey, effective_priority, order_key
 
 NOW = dt.datetime(2026, 11, 30, 12, tzinfo=dt.UTC)
 
@@ -42,3 +44,26 @@ def test_equals_are_served_as_they_came_and_ties_by_id() -> None:
     late = order_key("normal", NOW - dt.timedelta(hours=4), uuid.UUID(int=1), NOW)
     twin = order_key("normal", NOW - dt.timedelta(hours=4), uuid.UUID(int=2), NOW)
     assert sorted([twin, late, early]) == [early, late, twin]
+
+
+@pytest.mark.django_db
+def test_rows_are_ordered_as_values_are() -> None:
+    """C1: one order, told to Python and to the database, also of what waits as long or is to come."""
+    chance = random.Random(1)
+    hours = [dt.timedelta(hours=number) for number in (-1, 0, 1, 2, 3, 9000)]
+    keys: dict[uuid.UUID, OrderKey] = {}
+    rows: list[tuple[str, dt.datetime, dt.datetime, uuid.UUID]] = []
+    for priority in ("low", "normal", "high", "critical", "unheard of"):
+        for _ in range(80):
+            since = NOW - chance.choice(hours) - dt.timedelta(microseconds=chance.choice((0, 1, 7, 999_999)))
+            run_id = uuid.UUID(int=chance.getrandbits(128))
+            keys[run_id] = order_key(priority, since, run_id, NOW)
+            rows.append((priority, since, since - chance.choice(hours[1:4]), run_id))
+    columns = dict(zip(("priority", "since", "earlier", "id"), map(list, zip(*rows, strict=True)), strict=True))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT runs.id FROM unnest(%(priority)s::text[], %(since)s::timestamptz[], %(earlier)s::timestamptz[],"
+            f" %(id)s::uuid[]) AS runs (priority, created_at, not_before, id) ORDER BY {ORDER_SQL}",
+            columns | {"now": NOW},
+        )
+        assert [row[0] for row in cursor.fetchall()] == sorted(keys, key=keys.__getitem__)
