@@ -1,6 +1,6 @@
 """`syncova-agent backup`: back up paths of this machine by hand, with no server."""
 
-import socket
+import os
 
 from msgspec import structs
 
@@ -78,7 +78,7 @@ def _request(
         operation="backup",
         repository=structs.replace(access(location, options, terminal), write_bytes_per_second=limit),
         run=RunReference(id=str(uuid7(SYSTEM_CLOCK.now_ns()))),
-        host=show_text(socket.gethostname()),
+        host=show_text(os.uname().nodename),
         sources=sources,
         bandwidth_bytes_per_second=rate,
         strict=options.strict,

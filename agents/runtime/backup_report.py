@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 
-from agents.runtime.dry_run_report import forecast_fields, print_forecast
 from repositories.console import exits
 from repositories.console.engine_run import Outcome
 from repositories.console.failures import Failure
@@ -109,6 +108,9 @@ def _print_source(terminal: Terminal, source: SourceRequest, finished: SourceFin
         terminal.note(f"  {show_text(_hint(source, finished.error))}")
         return
     if finished.forecast is not None:
+        # Imported for dry runs alone.
+        from agents.runtime.dry_run_report import print_forecast
+
         print_forecast(terminal, name, finished.forecast)
         _print_problems(terminal, finished.forecast)
     figures = finished.result
@@ -156,6 +158,8 @@ def _figures(figures: SourceFigures) -> dict[str, Any]:
 
 
 def _forecast(forecast: ForecastFigures) -> dict[str, Any]:
+    from agents.runtime.dry_run_report import forecast_fields
+
     return {**forecast_fields(forecast), "problems": [_problem(problem) for problem in forecast.problems]}
 
 

@@ -4,7 +4,6 @@ Owns which options go together. Starts and reads nothing itself.
 """
 
 import os
-import socket
 from collections.abc import Iterator
 from typing import Any
 
@@ -107,7 +106,7 @@ def _command_source(options: Options, name: str) -> SourceRequest:
 def _source(options: Options, path: bytes, **fields: Any) -> SourceRequest:
     return SourceRequest(
         key="",
-        name=options.source or f"{show_text(socket.gethostname())}:{show_path(path)}",
+        name=options.source or f"{show_text(os.uname().nodename)}:{show_path(path)}",
         path=path,
         **fields,
         options=SourceOptions(

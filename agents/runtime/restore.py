@@ -3,7 +3,7 @@
 Owns the order of things: what is going to be deleted is planned and shown, then agreed to, and only then restored over.
 """
 
-import socket
+import os
 import sys
 from typing import Any, ClassVar
 
@@ -51,7 +51,7 @@ def run(options: Options) -> int:
     request = Request(
         operation="restore",
         repository=access(location, options, terminal),
-        host=show_text(socket.gethostname()),
+        host=show_text(os.uname().nodename),
         bandwidth_bytes_per_second=rate,
         skip_paths=own_data(),
         restore=order,

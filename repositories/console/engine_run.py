@@ -4,8 +4,9 @@ Owns the child for the length of the command. A stuck mount or a long computatio
 """
 
 import signal
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from repositories.console.failures import Failure, Interrupted, ReportedFailureError
 from repositories.console.head_start import start_child
@@ -35,8 +36,7 @@ GRACE_SECONDS = 6.0
 _BEFORE_DELETING = frozenset({"looking", "planning", "repacking", "waiting"})
 
 
-@dataclass(slots=True)
-class Outcome:
+class Outcome(Struct):
     """What an operation told: `result` is the last event's, `sources` in the order in which they ended.
 
     `files` and `phase` are the newest progress: as many at least are through.

@@ -8,7 +8,6 @@ import contextlib
 import importlib
 import signal
 import sys
-import traceback
 from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -138,6 +137,8 @@ def _failure(error: Exception, terminal: Terminal) -> Failure:
     if known is not None:
         return known
     if terminal.verbose:
+        import traceback
+
         traceback.print_exc(file=sys.stderr)
     return Failure("INTERNAL", f"{type(error).__name__}: {error}", "run it with -v and report what it prints")
 

@@ -3,16 +3,16 @@
 Owns the translation alone; printing is `terminal`'s. Must not catch anything.
 """
 
-from dataclasses import dataclass
 from typing import ClassVar
+
+from msgspec import Struct
 
 from repositories.console import exits
 from repositories.engine.errors import EngineError
 from syncova_project.errors import ConfigurationError, SyncovaError
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """An error as every command shows it: one line, one hint, one exit code."""
 
     code: str

@@ -3,14 +3,13 @@
 Never an argument, never shown, never logged. Owns reading it; keeps nothing.
 """
 
-import getpass
 import os
-import shlex
 import stat
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from repositories.console.failures import CommandError, PasswordMissingError, PasswordUnreadableError
 from repositories.console.options import RepositoryOptions
@@ -22,8 +21,7 @@ VARIABLE = "SYNCOVA_REPOSITORY_PASSWORD"
 _LIMIT = 65_536
 
 
-@dataclass(frozen=True, slots=True)
-class PasswordPlace:
+class PasswordPlace(Struct, frozen=True):
     """Where the password of a second repository comes from: its options begin with `prefix`, and have no variable."""
 
     file: str | None
@@ -48,7 +46,7 @@ def read_secret(place: PasswordPlace, terminal: Terminal, question: str) -> str:
     if given is not None:
         return given
     _need_terminal(place)
-    return _refuse_empty(getpass.getpass(question), "what was typed")
+    return _refuse_empty(_typed(question), "what was typed")
 
 
 def read_new_password(options: RepositoryOptions, terminal: Terminal) -> str:
@@ -62,8 +60,8 @@ def read_new_secret(place: PasswordPlace, terminal: Terminal) -> str:
     if given is not None:
         return given
     _need_terminal(place)
-    password = _refuse_empty(getpass.getpass("New password: "), "what was typed")
-    if getpass.getpass("The same again: ") != password:
+    password = _refuse_empty(_typed("New password: "), "what was typed")
+    if _typed("The same again: ") != password:
         raise CommandError("the two passwords differ", hint="run the command again")
     return password
 
@@ -116,7 +114,16 @@ def _from_file(name: str, terminal: Terminal, option: str) -> str:
     return _refuse_empty(_first_line(content, what), what)
 
 
+def _typed(question: str) -> str:
+    # Imported where somebody is asked, as all that few commands need.
+    import getpass
+
+    return getpass.getpass(question)
+
+
 def _from_command(command: str) -> str:
+    import shlex
+
     try:
         words = shlex.split(command)
     except ValueError as error:

@@ -2,12 +2,11 @@
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from repositories.console.failures import CommandError, FileUnreadableError
 from repositories.engine.display import show_bytes, show_text
-from repositories.engine.source.malformed import MalformedRuleError
-from repositories.engine.source.patterns import parse
 
 MAX_FILE = 8 * 1024 * 1024
 _SHOWN = 80
@@ -31,8 +30,7 @@ def absolute(path: str, what: str) -> bytes:
         ) from None
 
 
-@dataclass(frozen=True, slots=True)
-class GivenRule:
+class GivenRule(Struct, frozen=True):
     """An exclude rule and where it was given: on the command line, or in a line (from 1 on) of a file."""
 
     text: str
@@ -101,6 +99,10 @@ def _text_of(name: str) -> str:
 
 
 def _check(rule: GivenRule) -> None:
+    # Many commands have none.
+    from repositories.engine.source.malformed import MalformedRuleError
+    from repositories.engine.source.patterns import parse
+
     try:
         parse(rule.text)
     except MalformedRuleError as error:

@@ -3,7 +3,6 @@
 Never an argument and never the location. Owns which variables are read for which kind of location; keeps nothing.
 """
 
-import configparser
 from pathlib import Path
 from typing import Final
 
@@ -56,6 +55,9 @@ def _aws_profile() -> dict[str, str | None]:
     """Return the keys of a profile in the file that Amazon's own programs read."""
     named = env.foreign("AWS_SHARED_CREDENTIALS_FILE")
     path = Path(named) if named else _home() / ".aws/credentials"
+    # Few commands read one.
+    import configparser
+
     parser = configparser.RawConfigParser()
     try:
         with path.open(encoding="utf-8") as file:

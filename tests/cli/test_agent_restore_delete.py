@@ -3,10 +3,10 @@
 import json
 import os
 import pty
-import socket
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -131,7 +131,7 @@ def test_on_a_terminal_it_asks(programs: Programs, tree: Path, answer: bytes, co
 def test_the_backup_of_another_host_has_no_place_here(
     programs: Programs, tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(socket, "gethostname", lambda: "elsewhere")
+    monkeypatch.setattr(os, "uname", lambda: SimpleNamespace(nodename="elsewhere"))
     ended = restore(programs, "--in-place", "--json")
     assert (ended.code, ended.json["error"]["code"]) == (exits.FAILED, "RESTORE_TARGET")
     assert f"--target {tree}" in ended.json["error"]["hint"]

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -128,7 +129,7 @@ def test_this_machines_memory_may_lie_below_any_name(
 ) -> None:
     """A home directory is no text either, nor is a host's name."""
     monkeypatch.setenv("XDG_STATE_HOME", os.fsdecode(bytes(tmp_path) + b"/state \xff"))
-    monkeypatch.setattr("socket.gethostname", lambda: "host \udcff")
+    monkeypatch.setattr(os, "uname", lambda: SimpleNamespace(nodename="host \udcff"))
     (tmp_path / "tree").mkdir()
     assert programs.back_up(tmp_path / "tree").code == exits.DONE
     (backup,) = programs.repo("list", programs.repository, "--json").json["backups"]
