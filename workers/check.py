@@ -16,7 +16,7 @@ from workers.damage import found
 from workers.engine_request import check_request
 from workers.operation_run import Handed, carry_out
 
-_TOLD: Final = ("read_data", "backups", "packs", "chunks_read", "bytes_read", "problem_count")
+_TOLD: Final = ("read_data", "backups", "packs", "chunks_read", "bytes_read", "problem_count", "proof")
 
 
 def check(

@@ -1,5 +1,28 @@
-"""Admin pages of jobs, one group a file. Everything shows, nothing is edited: states move by services alone."""
+"""Admin pages of jobs, one group a file. No form edits a row: what a person does there, services do."""
 
-from jobs.admin import breaker_pages, job_pages, run_pages, runner_pages, schedule_pages, upkeep_pages
+from django.contrib import admin
 
-__all__ = ["breaker_pages", "job_pages", "run_pages", "runner_pages", "schedule_pages", "upkeep_pages"]
+from jobs.admin import (
+    breaker_pages,
+    job_pages,
+    repository_pages,
+    run_pages,
+    runner_pages,
+    schedule_pages,
+    upkeep_pages,
+)
+
+__all__ = [
+    "breaker_pages",
+    "job_pages",
+    "repository_pages",
+    "run_pages",
+    "runner_pages",
+    "schedule_pages",
+    "upkeep_pages",
+]
+
+admin.site.site_header = admin.site.site_title = "Syncova"
+admin.site.index_title = "What needs somebody"
+admin.site.index_template = "jobs/index.html"
+admin.site.site_url = None

@@ -3,11 +3,12 @@
 from django.contrib import admin
 
 from jobs.models import RepositoryBreaker
-from syncova_project.read_only_admin import ReadOnlyAdmin, shown
+from syncova_project.admin_pages.pages import PageAdmin
+from syncova_project.read_only_admin import shown
 
 
 @admin.register(RepositoryBreaker)
-class RepositoryBreakerAdmin(ReadOnlyAdmin):
+class RepositoryBreakerAdmin(PageAdmin):
     """How often in a row runs failed because of each repository, and until when the others wait."""
 
     list_display = (

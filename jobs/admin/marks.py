@@ -8,6 +8,8 @@ from jobs.states import RunState, TaskState
 # Both enumerations are text, so a task's states that are named as a run's share their symbols.
 MARKS: Final[Mapping[str, str]] = {
     RunState.QUEUED.value: "…",
+    "waiting": "…",
+    "admitted": "…",
     TaskState.PENDING.value: "…",
     RunState.RUNNING.value: "▶",
     RunState.SUCCEEDED.value: "✓",
@@ -15,9 +17,12 @@ MARKS: Final[Mapping[str, str]] = {
     RunState.FAILED.value: "✗",
     RunState.CANCELLED.value: "■",
     TaskState.SKIPPED.value: "○",
+    "active": "✓",
+    "flagged": "!",
+    "registering": "…",
 }
 
 
 def marked(state: str) -> str:
     """Return the state's symbol and word; a dash when there is no state."""
-    return f"{MARKS[state]} {state.replace('_', ' ')}" if state else "-"
+    return f"{MARKS.get(state, '?')} {state.replace('_', ' ')}" if state else "-"

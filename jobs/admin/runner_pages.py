@@ -3,7 +3,8 @@
 from django.contrib import admin
 
 from jobs.models import Runner, Source, WorkerProcess
-from syncova_project.read_only_admin import ReadOnlyAdmin, ReadOnlyInline, shown
+from syncova_project.admin_pages.pages import PageAdmin
+from syncova_project.read_only_admin import ReadOnlyInline, shown
 
 
 class WorkerProcessInline(ReadOnlyInline):
@@ -22,7 +23,7 @@ class WorkerProcessInline(ReadOnlyInline):
 
 
 @admin.register(Runner)
-class RunnerAdmin(ReadOnlyAdmin):
+class RunnerAdmin(PageAdmin):
     """Worker groups and agents."""
 
     list_display = ("name", "kind", shown("source_roots"), "dead_since", "created_at")
@@ -33,7 +34,7 @@ class RunnerAdmin(ReadOnlyAdmin):
 
 
 @admin.register(WorkerProcess)
-class WorkerProcessAdmin(ReadOnlyAdmin):
+class WorkerProcessAdmin(PageAdmin):
     """Who takes runs, and when each was last seen."""
 
     list_display = (
@@ -61,7 +62,7 @@ class WorkerProcessAdmin(ReadOnlyAdmin):
 
 
 @admin.register(Source)
-class SourceAdmin(ReadOnlyAdmin):
+class SourceAdmin(PageAdmin):
     """Everything that jobs back up, once per runner."""
 
     list_display = (shown("shown", "source", order="shown"), "type", "runner", "max_concurrent_runs", "created_at")

@@ -1,15 +1,43 @@
 """Admin pages of schedules, of what became of their instants, and of windows."""
 
-from django.contrib import admin
+from collections.abc import Sequence
+from typing import Any, Final
 
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from jobs.admin.window_panels import window_panels
 from jobs.models import Schedule, ScheduleDecision, ScheduleEvent, Window
 from jobs.sentences import decision_sentence
+from syncova_project.admin_pages.lists import HistoryList
+from syncova_project.admin_pages.pages import PageAdmin
+from syncova_project.admin_pages.panels import Panel
 from syncova_project.log import single_line
-from syncova_project.read_only_admin import ReadOnlyAdmin, shown
+from syncova_project.read_only_admin import shown
+
+_MOST_FOUND: Final = 1000
+
+
+class OfSchedule(HistoryList):
+    """Rows beneath schedules, newest first; searched by the names of jobs, whose schedules are few."""
+
+    lookups = ("schedule__job__id__exact", "outcome__exact")
+    search_fields: Any = ("schedule__job__name",)
+    search_help_text: Any = "A part of a job's name."
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """Return the rows of the schedules of jobs with the text in their names."""
+        if not search_term:
+            return queryset, False
+        found = Schedule.objects.filter(job__name__icontains=search_term).values_list("id", flat=True)[:_MOST_FOUND]
+        return queryset.filter(schedule_id__in=list(found)), False
 
 
 @admin.register(Schedule)
-class ScheduleAdmin(ReadOnlyAdmin):
+class ScheduleAdmin(PageAdmin):
     """Schedules by what is due next."""
 
     list_display = (shown("job__name", "job"), "kind", shown("definition"), "next_at", "state", "deleted_at")
@@ -36,10 +64,9 @@ class ScheduleAdmin(ReadOnlyAdmin):
 
 
 @admin.register(ScheduleDecision)
-class ScheduleDecisionAdmin(ReadOnlyAdmin):
+class ScheduleDecisionAdmin(OfSchedule, PageAdmin):
     """Why instants did not become runs of their own, newest first."""
 
-    ordering = ("-id",)
     list_display = (
         shown("schedule__job__name", "job"),
         "first_at",
@@ -51,7 +78,6 @@ class ScheduleDecisionAdmin(ReadOnlyAdmin):
     )
     list_filter = ("outcome",)
     list_select_related = ("schedule__job",)
-    search_fields = ("schedule__job__name", "reason_code")
     fields = readonly_fields = (
         shown("schedule__job__name", "job"),
         "first_at",
@@ -73,13 +99,11 @@ class ScheduleDecisionAdmin(ReadOnlyAdmin):
 
 
 @admin.register(ScheduleEvent)
-class ScheduleEventAdmin(ReadOnlyAdmin):
+class ScheduleEventAdmin(OfSchedule, PageAdmin):
     """What happened to schedules, newest first."""
 
-    ordering = ("-id",)
     list_display = ("at", shown("schedule__job__name", "job"), "code", shown("actor"))
     list_select_related = ("schedule__job",)
-    search_fields = ("schedule__job__name", "code", "actor")
     fields = readonly_fields = (
         "at",
         shown("schedule__job__name", "job"),
@@ -90,7 +114,7 @@ class ScheduleEventAdmin(ReadOnlyAdmin):
 
 
 @admin.register(Window)
-class WindowAdmin(ReadOnlyAdmin):
+class WindowAdmin(PageAdmin):
     """Maintenance windows."""
 
     list_display = (
@@ -118,3 +142,7 @@ class WindowAdmin(ReadOnlyAdmin):
         "time_zone",
         "created_at",
     )
+
+    def panels(self, request: HttpRequest, obj: Any) -> Sequence[Panel]:
+        """Show what the window does."""
+        return window_panels(obj)

@@ -3,11 +3,13 @@
 from django.contrib import admin
 
 from jobs.models import UpkeepDecision, UpkeepPlan
-from syncova_project.read_only_admin import ReadOnlyAdmin, shown
+from syncova_project.admin_pages.lists import HistoryList
+from syncova_project.admin_pages.pages import PageAdmin
+from syncova_project.read_only_admin import shown
 
 
 @admin.register(UpkeepPlan)
-class UpkeepPlanAdmin(ReadOnlyAdmin):
+class UpkeepPlanAdmin(PageAdmin):
     """Checks, prunes and deletions by what is due next."""
 
     list_display = (shown("repository__name", "repository"), "kind", shown("definition"), "next_at", "deleted_at")
@@ -29,10 +31,10 @@ class UpkeepPlanAdmin(ReadOnlyAdmin):
 
 
 @admin.register(UpkeepDecision)
-class UpkeepDecisionAdmin(ReadOnlyAdmin):
+class UpkeepDecisionAdmin(HistoryList, PageAdmin):
     """Why instants did not become runs of their own, newest first."""
 
-    ordering = ("-id",)
+    lookups = ("outcome__exact",)
     list_display = (
         shown("upkeep__repository__name", "repository"),
         shown("upkeep__kind", "kind"),

@@ -9,6 +9,8 @@ from django.test import Client
 HOSTILE = "a\x1b[31m\u202e<script>alert(1)</script>[/b]\nb\t'\"\\\x9b"
 # A script, style, picture, form or link of another host.
 ELSEWHERE = re.compile(r"""(?:src|href|action)=["']?(?:https?:)?//(?!testserver)""")
+# What the policy refuses: scripts and styles within a page.
+INLINE = re.compile(r"""<script(?![^>]*\ssrc=)|<style|<[a-z][^>]*\s(?:style|on[a-z]+)=""")
 FORBIDDEN = ["<script>alert(1)", "\x1b", "\u202e", "\x9b"]
 
 
@@ -21,10 +23,11 @@ def operator() -> Client:
 
 
 def harmless_page(client: Client, address: str) -> str:
-    """Return the page; it must load, hold no hostile text as it is, and name no other host."""
+    """Return the page; it must load, hold no hostile text as it is, name no other host, and obey the policy."""
     response = client.get(address)
     assert response.status_code == 200, (address, response.status_code, response.headers)
     page = response.content.decode()
     assert [text for text in FORBIDDEN if text in page] == []
     assert ELSEWHERE.findall(page) == []
+    assert INLINE.findall(page) == []
     return page
