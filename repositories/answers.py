@@ -5,8 +5,22 @@ Owns the forms that the API's description shows; repositories.serializers fills 
 
 from typing import Final
 
-from repositories.models import RepositoryState
-from syncova_project.answer_shapes import FLAG, ID, INSTANT, NUMBER, TEXT, listed, many, named, one_of, or_null, thing
+from repositories.backup_listing import COMPLETE, PARTIAL
+from repositories.models import BackupMode, RepositoryState
+from syncova_project.answer_shapes import (
+    FLAG,
+    ID,
+    INSTANT,
+    NUMBER,
+    TEXT,
+    listed,
+    many,
+    named,
+    one_of,
+    or_null,
+    page,
+    thing,
+)
 
 FREEZE: Final = named(
     "Freeze",
@@ -56,3 +70,29 @@ REPOSITORY: Final = named(
 )
 REPOSITORIES: Final = listed("repositories", REPOSITORY)
 FREEZES: Final = listed("freezes", FREEZE)
+BACKUP: Final = named(
+    "Backup",
+    thing(
+        {
+            "id": ID,
+            "backup_id": TEXT,
+            "manifest_id": TEXT,
+            "repository": thing({"id": ID, "name": TEXT}),
+            "created_at": INSTANT,
+            "state": one_of((COMPLETE, PARTIAL)),
+            "late": FLAG,
+            "lineage": thing({"mode": one_of(BackupMode), "chain": TEXT, "parent": or_null(TEXT)}),
+            "source": thing({"id": or_null(ID), "name": TEXT, "type": TEXT, "host": TEXT}),
+            "origin": thing(
+                {"run": or_null(ID), "job": or_null(ID), "trigger": TEXT, "scheduled_for": or_null(INSTANT)}
+            ),
+            "files": NUMBER,
+            "logical_bytes": NUMBER,
+            "bytes_read": NUMBER,
+            "bytes_added": NUMBER,
+            "problems": thing({"skipped": NUMBER, "warnings": NUMBER}),
+        }
+    ),
+    "A backup as the catalogue knows it: a reference to its manifest, with its figures in bytes.",
+)
+BACKUPS: Final = page("backups", BACKUP)

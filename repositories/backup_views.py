@@ -6,6 +6,7 @@ from typing import Final
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from repositories.answers import BACKUP, BACKUPS
 from repositories.backup_listing import BACKUP_ORDERINGS, backup_get, backups_matching
 from repositories.backup_serializers import BackupFilter, backup_json
 from syncova_project.access.scopes import Scope
@@ -19,7 +20,7 @@ class BackupsView(ApiView):
     """GET lists the backups of all repositories, newest first."""
 
     scopes = {"GET": READ}
-    queries = {"GET": BackupFilter}
+    queries, answers = {"GET": BackupFilter}, {"GET": BACKUPS}
 
     def get(self, request: Request) -> Response:
         """Return one page of backups."""
@@ -32,7 +33,7 @@ class BackupsView(ApiView):
 class BackupView(ApiView):
     """GET shows one backup by its id in the catalogue."""
 
-    scopes = {"GET": READ}
+    scopes, answers = {"GET": READ}, {"GET": BACKUP}
 
     def get(self, request: Request, backup_id: uuid.UUID) -> Response:
         """Return the backup, or 404."""

@@ -2,9 +2,8 @@
 
 from django.contrib import admin
 from django.urls import include, path
-from drf_spectacular.views import SpectacularJSONAPIView
 
-from syncova_project import health
+from syncova_project import api_page, health
 
 handler400 = "syncova_project.rest.handler400"
 handler403 = "syncova_project.rest.handler403"
@@ -15,7 +14,8 @@ urlpatterns = [
     path("health/live", health.live, name="health-live"),
     path("health/ready", health.ready, name="health-ready"),
     path("admin/", admin.site.urls),
-    path("api/v1/schema", SpectacularJSONAPIView.as_view(), name="schema"),
+    path("api/v1/schema", api_page.schema, name="schema"),
+    path("api/v1/docs", api_page.page, name="docs"),
     path("api/v1/", include("syncova_project.access.urls")),
     path("api/v1/", include("repositories.urls")),
     path("api/v1/", include("jobs.urls")),

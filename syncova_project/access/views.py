@@ -6,6 +6,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from syncova_project import clock
+from syncova_project.access.answers import AUDIT, NEW_TOKEN, TOKEN_EXAMPLE, TOKENS
 from syncova_project.access.scopes import Scope
 from syncova_project.access.selectors import audit_matching, own_tokens
 from syncova_project.access.serializers import AuditFilter, PageFilter, TokenBody, audit_json, token_json
@@ -24,7 +25,7 @@ class AuditView(ApiView):
     """GET lists who did what, newest first; filters: actor, action, subject, time."""
 
     scopes = {"GET": (Scope.AUDIT_READ,)}
-    queries = {"GET": AuditFilter}
+    queries, answers = {"GET": AuditFilter}, {"GET": AUDIT}
 
     def get(self, request: Request) -> Response:
         """Return one page of the audit trail."""
@@ -38,6 +39,7 @@ class TokensView(ApiView):
     """GET lists the caller's own tokens; POST makes one (201), which is shown in this answer alone."""
 
     scopes = {"GET": ANY, "POST": ANY}
+    answers, examples = {"GET": TOKENS, "POST": NEW_TOKEN}, {"POST": TOKEN_EXAMPLE}
     bodies, queries, statuses = {"POST": TokenBody}, {"GET": PageFilter}, {"POST": 201}
 
     def get(self, request: Request) -> Response:
@@ -52,7 +54,7 @@ class TokensView(ApiView):
         body, maker = self.body(request), principal_of(request)
 
         def create() -> Created:
-            token, plain = token_create(**body, actor=maker.actor, maker=maker, now=clock.now())
+            token, plain = token_create(**body, maker=maker, now=clock.now())
             return Created(201, {**token_json(token), "token": plain}, f"/api/v1/tokens/{token.prefix}")
 
         return create_once(request, create, secret=True)
