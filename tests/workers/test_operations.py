@@ -69,6 +69,8 @@ def test_forgetting_deletes_once_the_lease_is_confirmed_and_pruning_frees(place:
     assert (pruned.failure, pruned.parameters["finished"], pruned.parameters["removed_backups"]) == (None, True, 2)
     good = execute(asked(place, RunKind.CHECK, read_data=True))
     assert (good.failure, good.parameters["backups"]) == (None, 1)
+    proof = good.parameters["proof"]
+    assert proof["verified_bytes"] == proof["bytes"] > 0, "what the repository's page calls proven"
 
 
 @pytest.mark.parametrize("kind", [RunKind.FORGET, RunKind.PRUNE])
