@@ -29,11 +29,8 @@ class LookupFilter(StrictSerializer):
     limit = serializers.IntegerField(min_value=1, max_value=MAX_ENTRIES, default=200)
 
 
-class FilesFilter(LookupFilter):
-    """The query parameters of GET …/files: a path as it was on the source, or relative to it; the source without one.
-
-    `path_base64` holds the exact bytes of a path that is no text.
-    """
+class PathFilter(StrictSerializer):
+    """A path as it was on the source, or relative to it; `path_base64` holds the exact bytes of one that is no text."""
 
     path = serializers.CharField(max_length=MAX_PATH, trim_whitespace=False, allow_blank=True, default="")
     path_base64 = PathText(required=False)
@@ -43,7 +40,15 @@ class FilesFilter(LookupFilter):
         text, exact = attrs.pop("path"), attrs.pop("path_base64", None)
         if text and exact is not None:
             raise serializers.ValidationError({"path": ["Give one of path and path_base64."]})
-        return {**attrs, "path_base64": _encoded(text.encode()) if exact is None else exact}
+        return {**attrs, "path": text.encode() if exact is None else base64.b64decode(exact)}
+
+
+class FilesFilter(PathFilter, LookupFilter):
+    """The query parameters of GET …/files: a directory; the top of the source without one."""
+
+
+class ContentFilter(PathFilter):
+    """The query parameters of GET …/content; a source that is one file needs no path."""
 
 
 class FindFilter(LookupFilter):
@@ -56,7 +61,8 @@ class FindFilter(LookupFilter):
 def question_of(backup: Backup, operation: str, filters: dict[str, Any]) -> Question:
     """Return the question that validated filters ask; raises CursorRefusedError for another question's cursor."""
     cursor, limit = filters.pop("cursor"), filters.pop("limit")
-    order = {**filters, "limit": limit}
+    path = {"path_base64": base64.b64encode(filters.pop("path")).decode("ascii")} if "path" in filters else {}
+    order = {**filters, **path, "limit": limit}
     if not cursor:
         return Question(backup, operation, order)
     after, _ = open_place(_page(operation, str(backup.repository_id), _of(order, backup.manifest_id), cursor), _LIST)
@@ -94,7 +100,3 @@ def _page(operation: str, repository: str, order: dict[str, Any], cursor: str) -
     """Return what a cursor belongs to: everything of a question but where it begins and how much it wants."""
     fixed = {name: value for name, value in order.items() if name not in {"after_base64", "limit"}}
     return PageRequest(_ORDERING, {"operation": operation, "repository": repository, **fixed}, cursor)
-
-
-def _encoded(path: bytes) -> str:
-    return base64.b64encode(path).decode("ascii")

@@ -6,13 +6,13 @@ from typing import Any
 
 from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
-from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from jobs.database_time import database_now
 from jobs.listing import RUN_ORDERINGS, HeldSentences, runs_matching
 from jobs.log_stream import LogStream
+from jobs.negotiation import OwnForm
 from jobs.representations import RunPage, event_json, log_json, run_json, run_page_json
 from jobs.run_answers import EVENTS, RUN, RUN_PAGE, RUNS
 from jobs.run_log import LogTail
@@ -87,18 +87,6 @@ class RunEventsView(ApiView):
         return Response({"events": [event_json(event) for event in events]})
 
 
-class EventsOrJson(BaseContentNegotiation):
-    """Whatever a client says it accepts, errors and pages are JSON; a stream says itself what it is."""
-
-    def select_parser(self, request: Request, parsers: Any) -> Any:
-        """Return the one parser."""
-        return parsers[0]
-
-    def select_renderer(self, request: Request, renderers: Any, format_suffix: Any = None) -> tuple[Any, str]:
-        """Return the one renderer."""
-        return renderers[0], renderers[0].media_type
-
-
 class RunLogView(ApiView):
     """GET reads a run's log, oldest line first; with `follow`, or where events are accepted, it stays and tells more.
 
@@ -106,7 +94,7 @@ class RunLogView(ApiView):
     before goes on behind the line that the header Last-Event-ID names.
     """
 
-    content_negotiation_class = EventsOrJson
+    content_negotiation_class = OwnForm
     scopes = {"GET": READ}
     queries = {"GET": LogFilter}
 

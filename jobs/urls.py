@@ -4,6 +4,7 @@ from django.urls import path
 
 from jobs import (
     ahead_views,
+    content_views,
     history_views,
     lookup_views,
     operation_views,
@@ -45,6 +46,11 @@ urlpatterns = [
         "repositories/<uuid:repository_id>/backups/<str:backup>/find",
         lookup_views.BackupFindView.as_view(),
         name="backup-find",
+    ),
+    path(
+        "repositories/<uuid:repository_id>/backups/<str:backup>/content",
+        content_views.BackupContentView.as_view(),
+        name="backup-content",
     ),
     path("lookups/<uuid:lookup_id>", lookup_views.LookupView.as_view(), name="lookup"),
     path("windows", window_views.WindowsView.as_view(), name="windows"),

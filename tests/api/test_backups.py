@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from repositories.models import Backup, Repository
+from syncova_project.access.scopes import ALL_SCOPES
 from tests.api.admin_pages import HOSTILE
 from tests.api.builders import NOBODY
 from tests.api.client import ApiClient
@@ -98,6 +99,7 @@ ENDPOINTS = [
     (f"backups/{NOBODY}", {"repositories.read", "runs.read"}),
     (f"repositories/{NOBODY}/backups/x/files", {"repositories.read", "runs.read"}),
     (f"repositories/{NOBODY}/backups/x/find?pattern=x", {"repositories.read", "runs.read"}),
+    (f"repositories/{NOBODY}/backups/x/content?path=x", {"backups.read_content"}),
     (f"lookups/{NOBODY}", {"repositories.read", "runs.read"}),
 ]
 
@@ -106,6 +108,7 @@ ENDPOINTS = [
 def test_each_endpoint_asks_for_its_right(address: str, rights: set[str]) -> None:
     """E1."""
     ApiClient(token="").get(address).refused(401, "UNAUTHENTICATED")
-    ApiClient("jobs.read", "backups.read_content").get(address).refused(403, "PERMISSION_DENIED")
+    others = [scope for scope in ALL_SCOPES if scope not in rights]
+    ApiClient(*others).get(address).refused(403, "PERMISSION_DENIED")
     for right in rights:
         assert ApiClient(right).get(address).status in {200, 404}

@@ -32,7 +32,7 @@ Entries = Iterator[tuple[bytes, Entry]]
 
 def browse_directory(request: Request, channel: Channel) -> dict[str, Any]:
     """Tell what a directory holds, in name order, or the one object at the path; `missing`: it is not in the backup."""
-    order, repository, backup = _begun(request, channel)
+    order, repository, backup = begin_look(request, channel)
     try:
         path = inner_path(order.path, backup.root.source.id)
     except ConfigurationError as error:
@@ -54,7 +54,7 @@ def find_entries(request: Request, channel: Channel) -> dict[str, Any]:
 
     `unread` counts the entries that lay in damaged pages; of an answer with `next_base64` it is no more than so far.
     """
-    order, repository, backup = _begun(request, channel)
+    order, repository, backup = begin_look(request, channel)
     search = Search(repository.reader(), [backup], Criteria(patterns=(order.pattern,), ignore_case=order.ignore_case))
     with repository.begin_read():
         found: Entries = ((each.path, each.versions[0].entry) for each in search.results())
@@ -64,7 +64,11 @@ def find_entries(request: Request, channel: Channel) -> dict[str, Any]:
     return {**page, "unread": sum(count for _, count in search.unread)}
 
 
-def _begun(request: Request, channel: Channel) -> tuple[LookOrder, Repository, Backup]:
+def begin_look(request: Request, channel: Channel) -> tuple[LookOrder, Repository, Backup]:
+    """Open the repository and return the order, and the backup that it names.
+
+    Raises BackupNotFoundError also for another repository in the place of the one that is remembered.
+    """
     order = request.look
     if order is None:
         raise ConfigurationError("to look into a backup needs an order", hint="this is a defect of the caller")

@@ -176,6 +176,12 @@ class Log(_Event, frozen=True, kw_only=True, tag="log"):
     message: str
 
 
+class ContentBegins(_Event, frozen=True, kw_only=True, tag="content_begins"):
+    """The file's bytes, so many, come through the pipe of the request from now on."""
+
+    size: int
+
+
 class Finished(_Event, frozen=True, kw_only=True, tag="finished"):
     """Last line of an operation that reached its end (its sources may have failed); `seen` as in Opened, now."""
 
@@ -189,7 +195,18 @@ class Failed(_Event, frozen=True, kw_only=True, tag="failed"):
     error: ErrorInfo
 
 
-Event = Opened | TurnWanted | SourceStarted | Progress | ConfirmWanted | SourceFinished | Log | Finished | Failed
+Event = (
+    Opened
+    | TurnWanted
+    | SourceStarted
+    | Progress
+    | ConfirmWanted
+    | SourceFinished
+    | Log
+    | ContentBegins
+    | Finished
+    | Failed
+)
 
 
 class _Command(Struct, frozen=True, kw_only=True, tag_field="command"):

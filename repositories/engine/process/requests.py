@@ -13,7 +13,9 @@ from repositories.engine.high_water import HighWater
 
 VERSION = 1
 
-Operation = Literal["backup", "restore", "check", "repair", "info", "list", "copy", "forget", "prune", "browse", "find"]
+Operation = Literal[
+    "backup", "restore", "check", "repair", "info", "list", "copy", "forget", "prune", "browse", "find", "content"
+]
 
 
 class RememberedState(Struct, frozen=True, kw_only=True):
@@ -191,7 +193,7 @@ class LookOrder(Struct, frozen=True, kw_only=True):
     """What to look for in one backup: the directory at `path`, or what `pattern` fits.
 
     One answer has `limit` entries, and `most_bytes` of JSON, at most, and begins after `after`: a name in the
-    directory, or a path.
+    directory, or a path. `content` writes the file at `path` to `descriptor`, a pipe that the child was started with.
     """
 
     manifest_id: str
@@ -201,6 +203,7 @@ class LookOrder(Struct, frozen=True, kw_only=True):
     after: bytes = field(name="after_base64", default=b"")
     limit: int = 200
     most_bytes: int = 512 * 1024
+    descriptor: int | None = None
 
 
 class Request(Struct, frozen=True, kw_only=True):

@@ -31,6 +31,7 @@ OPERATIONS = {
     "list": ("read_operations", "tell_backups"),
     "browse": ("look_operation", "browse_directory"),
     "find": ("look_operation", "find_entries"),
+    "content": ("content_operation", "write_content"),
 }
 
 GIVING_WAY = frozenset({"prune"})

@@ -12,10 +12,12 @@ from collections.abc import Mapping
 _ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 
 
-def spawn(extra: Mapping[str, str] | None = None, operation: str = "") -> "subprocess.Popen[bytes]":
+def spawn(
+    extra: Mapping[str, str] | None = None, operation: str = "", pipes: tuple[int, ...] = ()
+) -> "subprocess.Popen[bytes]":
     """Start a child that waits for its request on stdin; it ends when that is closed.
 
-    If it is known by now for which operation, the child gets ready for that while it waits.
+    If it is known by now for which operation, the child gets ready for that while it waits. It inherits `pipes`.
     The thread that starts it must outlive it: Linux kills the child with that thread.
     """
     return subprocess.Popen(
@@ -26,6 +28,7 @@ def spawn(extra: Mapping[str, str] | None = None, operation: str = "") -> "subpr
         env=child_environment(extra),
         cwd="/",
         start_new_session=True,
+        pass_fds=pipes,
     )
 
 

@@ -1,0 +1,167 @@
+"""Downloads of a file of a backup: its exact bytes, or where to get them; audited, and never shown as a page (7.4)."""
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jobs import backup_content
+from jobs.backup_content import Content, ContentBrokenOffError, command_for
+from repositories.engine.process.protocol import ErrorInfo, Failed
+from repositories.models import Backup
+from syncova_project.access.models import AuditEntry
+from syncova_project.web import long_answers
+from tests.api.client import Answer, ApiClient
+from tests.repositories.builders import make_backup, make_repository
+from tests.workers import scenario
+from tests.workers.harness import PROJECT
+from tests.workers.scenario import PASSWORD, Ground
+from tests.workers.test_executor import execute, request_for
+
+pytestmark = pytest.mark.django_db
+
+LARGE = os.urandom(700_000) * 3
+HOSTILE = "..\r\nX-Evil: 1; \"ü\\'.html"
+
+
+@pytest.fixture
+def place(tmp_path: Path, settings: Any) -> Ground:
+    settings.SYNCOVA_INSPECT = ""
+    return scenario.ground(tmp_path, "direct")
+
+
+@pytest.fixture
+def backup(place: Ground) -> Backup:
+    tree = place.directory / "source"
+    tree.mkdir()
+    (tree / "large").write_bytes(LARGE)
+    (tree / HOSTILE).write_bytes(b"<script>")
+    assert execute(request_for(place, tree)).failure is None
+    return Backup.objects.get()
+
+
+def address(backup: Backup, path: str) -> str:
+    return f"repositories/{backup.repository_id}/backups/{backup.id}/content?path={path}"
+
+
+def ask(backup: Backup, path: str, *scopes: str) -> Answer:
+    return ApiClient(*scopes).get(address(backup, path))
+
+
+def download(backup: Backup, path: str) -> tuple[Any, bytes]:
+    client = ApiClient("backups.read_content")
+    response: Any = client.client.get(
+        f"/api/v1/{address(backup, path)}", headers=client.headers | {"Accept": "image/png"}
+    )
+    assert response.status_code == 200, response.content
+    content = b"".join(response.streaming_content)
+    for close in response._resource_closers:
+        close()
+    return response, content
+
+
+def test_a_file_comes_whole_as_an_attachment_and_is_audited(backup: Backup) -> None:
+    response, content = download(backup, "large")
+    assert content == LARGE
+    assert response["Content-Length"] == str(len(LARGE))
+    assert (response["Content-Type"], response["X-Content-Type-Options"]) == ("application/octet-stream", "nosniff")
+    assert response["Content-Disposition"] == 'attachment; filename="large"'
+    assert "default-src 'none'" in response["Content-Security-Policy"]
+    entry = AuditEntry.objects.get(action="backup.read_content")
+    assert entry.actor.startswith("token:tester")
+    assert (entry.subject_id, entry.details["path"], entry.details["bytes"]) == (str(backup.id), "large", len(LARGE))
+    response, content = download(backup, "..%0D%0AX-Evil:%201;%20%22%C3%BC%5C'.html")
+    assert content == b"<script>"
+    assert response["Content-Disposition"].startswith("attachment; filename")
+    assert "X-Evil" not in response.headers
+    assert "\n" not in response["Content-Disposition"]
+    # Every place was given back.
+    assert long_answers.PLACES._held == 0
+
+
+def test_what_is_no_file_or_not_allowed_is_told_apart(backup: Backup) -> None:
+    ask(backup, "none").refused(404, "PATH_NOT_IN_BACKUP")
+    assert ask(backup, "").refused(400, "VALIDATION_FAILED")["details"] == {"path": ["Is no regular file."]}
+    others = ("repositories.read", "runs.read", "restores.run", "repositories.write")
+    ask(backup, "large", *others).refused(403, "PERMISSION_DENIED")
+    assert ApiClient().request("HEAD", address(backup, "large")).status == 405
+    assert not AuditEntry.objects.filter(action="backup.read_content").exists()
+    assert long_answers.PLACES._held == 0
+
+
+def test_where_the_server_does_not_reach_it_the_command_to_type_does(backup: Backup, place: Ground) -> None:
+    """execution.md, section 3: 409 with the command to type; and that command gives the file."""
+    place.directory.joinpath("repository").rename(place.directory / "elsewhere")
+    error = ask(backup, "large").refused(409, "REPOSITORY_NOT_REACHABLE")
+    place.directory.joinpath("elsewhere").rename(place.directory / "repository")
+    assert error["details"]["worker_group"] == "direct"
+    first, second, *words = shlex.split(error["details"]["command"])
+    assert (first, second) == ("./syncova", "repo")
+    (place.directory / "password").write_bytes(PASSWORD)
+    (place.directory / "password").chmod(0o600)
+    given = ["--password-file", str(place.directory / "password")]
+    program = [sys.executable, "-m", "repositories.cli", *words, *given]
+    subprocess.run(program, cwd=place.directory, env={**os.environ, "PYTHONPATH": str(PROJECT)}, check=True)
+    assert (place.directory / "large").read_bytes() == LARGE
+
+
+def test_remote_media_are_the_workers_alone() -> None:
+    backup = make_backup(make_repository(location="s3:https://s3.example.org/bucket/vault"))
+    error = ask(backup, "a").refused(409, "REPOSITORY_NOT_REACHABLE")
+    assert error["details"]["command"].startswith("./syncova repo dump s3:https://s3.example.org/bucket/vault ")
+
+
+def test_another_repository_in_its_place_is_not_read(backup: Backup, place: Ground) -> None:
+    os.rename(place.location, place.directory / "mine")
+    scenario.new_repository(Path(place.location))
+    ask(backup, "large").refused(409, "REPOSITORY_NOT_REACHABLE")
+
+
+def test_a_download_that_breaks_off_is_short_and_leaves_nothing(
+    backup: Backup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = Content(backup, b"large")
+    next(content)
+    process = content._process
+    assert process.kill()
+    with pytest.raises(ContentBrokenOffError):
+        b"".join(content)
+    content.close()
+    content = Content(backup, b"large")
+    next(content)
+    content.close()
+    content.close()
+    assert content._process.returncode is not None
+    assert long_answers.PLACES._held == 0
+    monkeypatch.setattr(backup_content, "SILENT_SECONDS", 0.0)
+    ask(backup, "large").refused(409, "REPOSITORY_NOT_REACHABLE")
+
+
+def test_downloads_have_few_places(settings: Any) -> None:
+    settings.SYNCOVA_LONG_ANSWERS = 0
+    ask(make_backup(make_repository()), "a").refused(429, "TOO_MANY_LONG_ANSWERS")
+
+
+@pytest.mark.parametrize("path", [b"a b", b"-rf", b"x'y", b"new\nline\xff", "ü".encode(), b"$(reboot)"])
+def test_the_command_is_for_every_name_what_a_shell_takes_for_it(path: bytes) -> None:
+    backup = make_backup(make_repository(location="/srv/a b"))
+    command = command_for(backup, path)
+    assert command is not None
+    assert command.isprintable()
+    told = subprocess.run(["bash", "-c", f"printf '%s\\0' {command}"], capture_output=True, check=True).stdout
+    words = told.split(b"\0")
+    assert words[3] == b"/srv/a b"
+    assert words[5].removeprefix(b"./") == path
+    assert not words[5].startswith(b"-")
+    assert command_for(backup, b"x" * 1000) is None
+
+
+def test_what_the_repository_itself_says_is_told_as_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    damage = Failed(error=ErrorInfo(code="INTEGRITY", message="a page is damaged"))
+    monkeypatch.setattr(Content, "_awaited", lambda _content: damage)
+    error = ask(make_backup(make_repository()), "large").refused(409, "LOOKUP_FAILED")
+    assert error["details"] == {"code": "INTEGRITY"}
