@@ -16,6 +16,7 @@ from jobs.models import Job, Run, RunEvent, Schedule, TaskRun, UpkeepPlan
 from jobs.poison import POISON
 from jobs.states import RunState, ScheduleState
 from repositories.models import RepositoryFreeze
+from syncova_project.access.visibility import within_sight
 from syncova_project.errors import SyncovaError
 
 MISSED_BEATS: Final = 3
@@ -27,8 +28,9 @@ _DUE = Q(paused_at__isnull=True, schedules__state=ScheduleState.ACTIVE, schedule
 
 
 def jobs_visible() -> QuerySet[Job]:
-    """Return the jobs that are not deleted, each with `next_run_at`, the least instant of its schedules."""
-    kept = Job.objects.filter(deleted_at__isnull=True).select_related("repository", "runner")
+    """Return the jobs that are not deleted and that the caller sees, each with `next_run_at`, its least instant."""
+    seen = within_sight(Job.objects.filter(deleted_at__isnull=True), "repository__worker_group")
+    kept = seen.select_related("repository", "runner")
     return kept.annotate(next_run_at=Min("schedules__next_at", filter=_DUE))
 
 
@@ -54,8 +56,9 @@ def definition_shown(schedule: Schedule) -> dict[str, Any]:
 
 
 def runs_visible() -> QuerySet[Run]:
-    """Return all runs, newest first; those of deleted jobs stay (D3)."""
-    return Run.objects.select_related("job", "repository", "runner", "revision", "origin_run")
+    """Return all runs that the caller sees; those of deleted jobs stay (D3)."""
+    seen = within_sight(Run.objects.all(), "repository__worker_group")
+    return seen.select_related("job", "repository", "runner", "revision", "origin_run")
 
 
 def run_get(run_id: uuid.UUID) -> Run:

@@ -17,6 +17,7 @@ from jobs.models import Window
 from jobs.serializers import PageFilter, WindowBody, WindowPreviewBody
 from jobs.services import WindowInput, window_change, window_create, window_delete
 from jobs.services.windows import Saved, rule_for
+from jobs.sight import windows_visible
 from jobs.window_preview import WindowPreview, window_preview
 from jobs.window_rows import rule_of
 from syncova_project.access.scopes import Scope
@@ -38,7 +39,7 @@ class WindowsView(ApiView):
     def get(self, request: Request) -> Response:
         """Return one page of windows."""
         wanted = self.query(request)
-        rows = Window.objects.annotate(name_key=Lower("name"))
+        rows = windows_visible().annotate(name_key=Lower("name"))
         page = read_page(rows, PageRequest(BY_NAME, {}, wanted["cursor"], wanted["limit"]))
         return Response({"windows": [window_json(row) for row in page.rows], "next_cursor": page.next_cursor})
 
@@ -63,7 +64,7 @@ class WindowView(ApiView):
 
     def get(self, request: Request, window_id: uuid.UUID) -> Response:
         """Return the window, or 404."""
-        row = Window.objects.filter(id=window_id).first()
+        row = windows_visible().filter(id=window_id).first()
         if row is None:
             raise no_such_window(window_id)
         return Response(window_json(row))

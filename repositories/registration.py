@@ -13,7 +13,8 @@ from django.db.models.lookups import Exact
 
 from repositories.errors import EncryptionRequiredError, RepositoryNameTakenError, RepositoryRegisteredError
 from repositories.models import WORD, Repository, RepositoryState
-from syncova_project.errors import ValidationFailedError
+from syncova_project.access.visibility import sees
+from syncova_project.errors import PermissionDeniedError, ValidationFailedError
 
 
 def refusal_by_constraint(repository: Repository, error: IntegrityError) -> Exception:
@@ -36,6 +37,16 @@ def refusal_by_constraint(repository: Repository, error: IntegrityError) -> Exce
             hint="Use the registered repository: several jobs can share one.",
         )
     return error
+
+
+def refuse_unseen(*worker_groups: str) -> None:
+    """Raise PermissionDeniedError unless the caller sees the repositories of all these groups."""
+    for worker_group in worker_groups:
+        if not sees(worker_group):
+            raise PermissionDeniedError(
+                "Repositories of this worker group are not yours to see.",
+                hint="Name a group that your token sees, or ask somebody who sees all.",
+            )
 
 
 def require_key(password: bytes) -> None:

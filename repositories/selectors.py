@@ -14,14 +14,16 @@ from django.db.models import Prefetch, Q, QuerySet
 from repositories.acceptance import Refusal, refusal_of
 from repositories.errors import RepositoryUnknownError
 from repositories.models import Repository, RepositoryFreeze, RepositoryState
+from syncova_project.access.visibility import within_sight
 
 log = logging.getLogger(__name__)
 
 
 def repositories_visible() -> QuerySet[Repository]:
-    """Return all repositories by name, each with its open freezes (two queries whatever their number)."""
+    """Return the repositories that the caller sees, by name, with their open freezes (two queries in all)."""
     open_freezes = RepositoryFreeze.objects.filter(cleared_at__isnull=True).order_by("id")
-    return Repository.objects.prefetch_related(Prefetch("freezes", queryset=open_freezes, to_attr="open_freezes"))
+    seen = within_sight(Repository.objects.all(), "worker_group")
+    return seen.prefetch_related(Prefetch("freezes", queryset=open_freezes, to_attr="open_freezes"))
 
 
 def repository_get(repository_id: uuid.UUID) -> Repository:

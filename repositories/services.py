@@ -18,7 +18,7 @@ from repositories.freezing import SYSTEM, repository_freeze
 from repositories.identifiers import new_id
 from repositories.locations import normalised_location
 from repositories.models import Backup, Repository, RepositoryState
-from repositories.registration import checked_group, checked_label, known_one, require_key
+from repositories.registration import checked_group, checked_label, known_one, refuse_unseen, require_key
 from repositories.rows import locked_repository, save_registered
 from repositories.selectors import inspections_unanswered, repository_get
 from repositories.troubles import repository_unopened
@@ -82,6 +82,7 @@ def repository_register(
     with transaction.atomic():
         repository = known_one(name, location, worker_group) or Repository(id=new_id(now), created_at=now)
         again = not repository._state.adding
+        refuse_unseen(worker_group, repository.worker_group if again else worker_group)
         repository.name, repository.location, repository.worker_group = name, location, worker_group
         repository.sealed_password = seal(password, password_context(repository.id))
         repository.state, repository.state_code, repository.state_reason = RepositoryState.REGISTERING, "", ""

@@ -28,6 +28,7 @@ from syncova_project.access.permissions import HasScope
 from syncova_project.access.principals import Principal
 from syncova_project.access.scopes import Scope
 from syncova_project.access.throttling import throttle_address, throttle_principal
+from syncova_project.access.visibility import check_sight, limit_sight
 from syncova_project.answer_shapes import Form
 from syncova_project.api_schema import ApiSchema
 from syncova_project.error_shape import (
@@ -84,6 +85,8 @@ class ApiView(APIView):
         throttle_address()
         super().initial(request, *args, **kwargs)
         throttle_principal(request.user)
+        limit_sight(principal_of(request).groups)
+        check_sight(kwargs)
         if "Idempotency-Key" in request.headers:
             _ = request._request.body
 

@@ -17,6 +17,7 @@ from jobs.models import Job, JobDependency
 from jobs.revisions import write_revision
 from jobs.services.new_job import MAX_DEPENDENCIES
 from syncova_project.access.services import audit_record
+from syncova_project.access.visibility import sees, visible_groups
 from syncova_project.errors import ValidationFailedError
 
 _FIELD: Final = "depends_on"
@@ -83,10 +84,14 @@ def _wanted(depends_on: Sequence[uuid.UUID], jobs: dict[uuid.UUID, Job]) -> list
     """Return each named job once."""
     if len(depends_on) > MAX_DEPENDENCIES:
         raise _invalid(f"must be at most {MAX_DEPENDENCIES} jobs.")
-    unknown = next((one for one in depends_on if one not in jobs), None)
+    unknown = next((one for one in depends_on if one not in jobs or not _is_seen(jobs[one])), None)
     if unknown is not None:
         raise _invalid(f"there is no job {unknown}.")
     return [jobs[one] for one in dict.fromkeys(depends_on)]
+
+
+def _is_seen(job: Job) -> bool:
+    return visible_groups() is None or sees(job.repository.worker_group)
 
 
 def _refuse_cycle(job: Job, predecessors: Sequence[Job]) -> None:

@@ -18,6 +18,7 @@ from jobs.states import CancelOrigin, RunState
 from repositories.models import Repository
 from repositories.selectors import accepts_backups
 from syncova_project.access.services import audit_record
+from syncova_project.access.visibility import within_sight
 from syncova_project.errors import ValidationFailedError
 
 
@@ -32,7 +33,7 @@ def lock_job(job_id: uuid.UUID) -> Job:
 
 def ready_repository(repository_id: uuid.UUID) -> Repository:
     """Return a repository that takes backups; raises ValidationFailedError or RepositoryNotReadyError."""
-    repository = Repository.objects.filter(id=repository_id).first()
+    repository = within_sight(Repository.objects.filter(id=repository_id), "worker_group").first()
     if repository is None:
         raise ValidationFailedError(
             "repository_id: there is no such repository.", details={"repository_id": "there is no such repository."}

@@ -31,6 +31,7 @@ from jobs.services.new_job import (
 )
 from jobs.services.runners import group_runner
 from repositories.models import Repository
+from syncova_project.access.visibility import within_sight
 from syncova_project.errors import SyncovaError
 
 _NOBODY: Final = uuid.UUID(int=0)
@@ -94,7 +95,8 @@ def _check_name(name: str) -> None:
 
 
 def _check_predecessor(job_id: uuid.UUID) -> None:
-    if not Job.objects.filter(id=job_id, deleted_at__isnull=True).exists():
+    kept = Job.objects.filter(id=job_id, deleted_at__isnull=True)
+    if not within_sight(kept, "repository__worker_group").exists():
         raise no_such_job(job_id)
 
 

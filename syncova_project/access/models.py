@@ -31,6 +31,8 @@ class ApiToken(models.Model):
     prefix = models.TextField(unique=True)
     digest = models.BinaryField()
     scopes = ArrayField(models.TextField())
+    # Whose repositories it sees; null is all.
+    worker_groups = ArrayField(models.TextField(), null=True, blank=True)
     created_at = models.DateTimeField()
     expires_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True)
@@ -46,6 +48,10 @@ class ApiToken(models.Model):
             models.CheckConstraint(name="api_tokens_digest_has_32_bytes", condition=Q(digest__length=32)),
             models.CheckConstraint(name="api_tokens_scopes_are_known", condition=Q(scopes__contained_by=ALL_SCOPES)),
             models.CheckConstraint(name="api_tokens_has_a_scope", condition=Q(scopes__len__gt=0)),
+            models.CheckConstraint(
+                name="api_tokens_sees_a_group",
+                condition=Q(worker_groups__isnull=True) | Q(worker_groups__len__gt=0),
+            ),
             models.CheckConstraint(
                 name="api_tokens_expires_after_creation",
                 condition=Q(expires_at__isnull=True) | Q(expires_at__gt=F("created_at")),

@@ -9,16 +9,18 @@ from typing import Any
 from syncova_project.access.models import ApiToken
 from syncova_project.access.people import actor_of_person, rights_of
 from syncova_project.access.scopes import Scope
+from syncova_project.access.visibility import Groups
 
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who acts: `actor` is what the audit trail says, `scopes` are the rights held."""
+    """Who acts: `actor` is what the audit trail says, `scopes` are the rights held, over repositories of `groups`."""
 
     actor: str
     scopes: frozenset[Scope]
     token: ApiToken | None = None
     user_id: int | None = None
+    groups: Groups = None
     is_authenticated: bool = True
 
     @classmethod
@@ -30,7 +32,8 @@ class Principal:
         scopes = frozenset(Scope(name) for name in token.scopes)
         if token.user is not None:
             scopes &= rights_of(token.user)
-        return cls(f"token:{token.name} ({token.prefix})", scopes, token, token.user_id)
+        groups = None if token.worker_groups is None else frozenset(token.worker_groups)
+        return cls(f"token:{token.name} ({token.prefix})", scopes, token, token.user_id, groups)
 
     @classmethod
     def of_person(cls, user: Any) -> "Principal":

@@ -4,6 +4,8 @@ Owns the look-up of a presented token. Writes nothing but the time of last use.
 """
 
 import datetime as dt
+import functools
+import operator
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +14,7 @@ from django.db.models import Q, QuerySet
 from syncova_project.access.models import ApiToken, AuditEntry
 from syncova_project.access.principals import Principal
 from syncova_project.access.tokens import make_token, parse_token
+from syncova_project.access.visibility import SUBJECTS, visible_groups
 
 USE_IS_NOTED_EVERY = dt.timedelta(minutes=1)
 
@@ -42,7 +45,11 @@ def audit_matching(filters: Mapping[str, Any]) -> QuerySet[AuditEntry]:
         found = found.filter(at__gte=filters["since"])
     if "until" in filters:
         found = found.filter(at__lt=filters["until"])
-    return found
+    if visible_groups() is None:
+        return found
+    # What belongs to no repository is nobody's who sees but some of them.
+    seen = (Q(subject_type=kind) & of_kind() for kind, of_kind in SUBJECTS.items())
+    return found.filter(functools.reduce(operator.or_, seen, Q(pk__in=[])))
 
 
 def is_live(token: ApiToken, now: dt.datetime) -> bool:

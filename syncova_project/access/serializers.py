@@ -36,11 +36,17 @@ class AuditFilter(StrictSerializer):
 
 
 class TokenBody(StrictSerializer):
-    """The body of POST /tokens; without `expires_at` a token ends with the one that made it, or never."""
+    """The body of POST /tokens; without `expires_at` a token ends with the one that made it, or never.
+
+    `worker_groups` are those whose repositories it sees, null all that its maker sees.
+    """
 
     name = serializers.CharField(max_length=200)
     scopes = serializers.ListField(child=Choice(ALL_SCOPES), min_length=1, max_length=len(ALL_SCOPES))
     expires_at = serializers.DateTimeField(required=False, allow_null=True, default=None)
+    worker_groups = serializers.ListField(
+        child=serializers.CharField(max_length=100), min_length=1, max_length=100, allow_null=True, default=None
+    )
 
 
 class PageFilter(StrictSerializer):
@@ -56,6 +62,7 @@ def token_json(token: ApiToken) -> dict[str, Any]:
         "id": token.prefix,
         "name": token.name,
         "scopes": token.scopes,
+        "worker_groups": token.worker_groups,
         "created_at": instant(token.created_at),
         "expires_at": instant(token.expires_at),
         "last_used_at": instant(token.last_used_at),

@@ -57,13 +57,13 @@ def token_create(
     name: str,
     scopes: Sequence[str],
     now: dt.datetime,
-    actor: str = "system",
+    maker: Principal | str = "system",
     expires_at: dt.datetime | None = None,
-    maker: Principal | None = None,
+    worker_groups: Sequence[str] | None = None,
 ) -> tuple[ApiToken, str]:
     """Make a token and return its row and its text, which nothing can show again.
 
-    One that a `maker` makes is theirs: it may no more than they, and ends no later than the token it was made with.
+    One that a caller makes is theirs: it may and sees no more than they, and ends no later than what made it.
     Raises ValidationFailedError, PermissionDeniedError.
     """
     unknown = sorted(set(scopes) - set(ALL_SCOPES))
@@ -73,8 +73,12 @@ def token_create(
             hint=f"Known rights: {', '.join(ALL_SCOPES)}.",
             details={"scopes": unknown} if unknown else {},
         )
-    if maker is not None:
-        expires_at = _bounded(maker, scopes, expires_at)
+    caller = None if isinstance(maker, str) else maker
+    # Groups are written in small letters everywhere.
+    worker_groups = None if worker_groups is None else sorted({group.lower() for group in worker_groups})
+    if caller is not None:
+        expires_at = _bounded(caller, scopes, expires_at)
+        worker_groups = _seen(caller, worker_groups)
     if expires_at is not None and expires_at <= now:
         sentence = "Has to lie ahead."
         raise ValidationFailedError(f"expires_at: {sentence}", details={"expires_at": [sentence]})
@@ -85,18 +89,19 @@ def token_create(
             prefix=plain.prefix,
             digest=plain.digest,
             scopes=sorted(set(scopes)),
+            worker_groups=worker_groups,
             created_at=now,
             expires_at=expires_at,
-            user_id=maker.user_id if maker else None,
-            parent=maker.token if maker else None,
+            user_id=caller.user_id if caller else None,
+            parent=caller.token if caller else None,
         )
         audit_record(
-            actor=actor,
+            actor=maker if isinstance(maker, str) else maker.actor,
             action="token.create",
             subject_type="token",
             subject_id=plain.prefix,
             now=now,
-            details={"name": name, "scopes": token.scopes, "expires_at": instant(expires_at)},
+            details=_told(token),
         )
     return token, plain.text
 
@@ -128,6 +133,25 @@ def token_widen(*, token: ApiToken, scopes: Sequence[str], now: dt.datetime) -> 
 def no_such_token(prefix: str) -> TokenNotFoundError:
     """Return the error for a token that is not there, or not the caller's."""
     return TokenNotFoundError(f"There is no token {prefix!r}.", hint="List the tokens with: manage token_list")
+
+
+def _told(token: ApiToken) -> dict[str, object]:
+    ends = instant(token.expires_at)
+    return {"name": token.name, "scopes": token.scopes, "worker_groups": token.worker_groups, "expires_at": ends}
+
+
+def _seen(maker: Principal, wanted: list[str] | None) -> list[str] | None:
+    """Return the groups that a new token sees: no others than its maker."""
+    if maker.groups is None or wanted is None:
+        return wanted if maker.groups is None else sorted(maker.groups)
+    unseen = sorted(set(wanted) - maker.groups)
+    if unseen:
+        raise PermissionDeniedError(
+            "A token may see no more than who makes it.",
+            hint="Leave out the groups in details.",
+            details={"lacking": unseen},
+        )
+    return wanted
 
 
 def _revoke(tokens: Sequence[ApiToken], actor: str, now: dt.datetime) -> None:

@@ -60,6 +60,7 @@ STEPS: Final[tuple[str, ...]] = (
     "access.0044_login_attempts",
     "jobs.0090_skipped_sources",
     "repositories.0060_lookups",
+    "access.0045_groups_of_tokens",
 )
 
 

@@ -32,7 +32,7 @@ def test_what_is_no_token_is_none(text: str) -> None:
 
 @pytest.mark.django_db
 def test_the_secret_is_kept_nowhere() -> None:
-    token, plain = token_create(name="nightly", scopes=["jobs.read"], now=NOW, actor="alice")
+    token, plain = token_create(name="nightly", scopes=["jobs.read"], now=NOW, maker="alice")
     row = ApiToken.objects.values_list().get()
     assert plain[-64:] not in repr(row)
     assert plain[-64:] not in repr(AuditEntry.objects.values_list().get())

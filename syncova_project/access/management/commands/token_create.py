@@ -23,6 +23,12 @@ class Command(BaseCommand):
         parser.add_argument(
             "--scope", action="append", default=[], choices=ALL_SCOPES, help="a right; repeat it. None: all rights"
         )
+        parser.add_argument(
+            "--worker-group",
+            action="append",
+            default=None,
+            help="see repositories of this worker group alone; repeat it. None: all groups",
+        )
         parser.add_argument("--file", type=Path, help="write the token there instead of printing it")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -32,7 +38,10 @@ class Command(BaseCommand):
         stream = None if file is None else _opened(file)
         try:
             token, plain = token_create(
-                name=options["name"], scopes=options["scope"] or list(ALL_SCOPES), now=clock.now()
+                name=options["name"],
+                scopes=options["scope"] or list(ALL_SCOPES),
+                worker_groups=options["worker_group"],
+                now=clock.now(),
             )
         except SyncovaError as error:
             if file is not None and stream is not None:

@@ -1,0 +1,8 @@
+"""Which repositories a caller sees: of an address, and of the audit trail's entries. Owns these two answers alone."""
+
+from repositories.models import Repository
+from repositories.selectors import repository_get
+from syncova_project.access.visibility import GUARDS, entries_seen
+
+GUARDS["repository_id"] = repository_get
+entries_seen("repository", Repository.objects.all, "worker_group")

@@ -1,0 +1,74 @@
+"""What the present caller may see: repositories of which worker groups, and with them jobs, runs, backups and entries.
+
+Owns one context variable that the request's edge sets. Selectors ask it, so that lists, searches and pages agree; the
+apps name here how an address's id is looked up, so that every address refuses what the caller does not see as if it
+were not there. Everything that answers no request sees all.
+"""
+
+import contextvars
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final, TypeVar
+
+from django.db.models import Exists, Model, OuterRef, Q, QuerySet, UUIDField
+from django.db.models.functions import Cast
+
+Row = TypeVar("Row", bound=Model)
+Groups = frozenset[str] | None
+
+_groups: contextvars.ContextVar[Groups] = contextvars.ContextVar("syncova_groups", default=None)
+# By the name of the part of an address: raises the same error as for an id that does not exist.
+GUARDS: Final[dict[str, Callable[[Any], object]]] = {}
+# By the type of an audit entry's subject: which entries are of what the caller sees.
+SUBJECTS: Final[dict[str, Callable[[], Q]]] = {}
+
+
+def visible_groups() -> Groups:
+    """Return the groups whose repositories the caller sees, None for all."""
+    return _groups.get()
+
+
+def sees(worker_group: str) -> bool:
+    """Tell whether the caller sees the repositories of a group."""
+    groups = _groups.get()
+    return groups is None or worker_group in groups
+
+
+def within_sight(rows: QuerySet[Row], path: str) -> QuerySet[Row]:
+    """Return those of the rows that the caller sees; `path` leads from a row to its repository's group."""
+    groups = _groups.get()
+    return rows if groups is None else rows.filter(**{f"{path}__in": groups})
+
+
+@contextmanager
+def unlimited_sight() -> Iterator[None]:
+    """See all within the block, until `limit_sight` says otherwise, and after it as before it."""
+    token = _groups.set(None)
+    try:
+        yield
+    finally:
+        _groups.reset(token)
+
+
+def limit_sight(groups: Groups) -> None:
+    """See no more than these groups from here on, within a block of `unlimited_sight`."""
+    _groups.set(groups)
+
+
+def entries_seen(kind: str, rows: Callable[[], QuerySet[Any]], path: str) -> None:
+    """Let entries of this kind be seen whose subject is one of the rows that the caller sees; ids are UUIDs."""
+
+    def seen() -> Q:
+        of_entry = rows().filter(pk=Cast(OuterRef("subject_id"), UUIDField()))
+        return Q(Exists(within_sight(of_entry, path)))
+
+    SUBJECTS[kind] = seen
+
+
+def check_sight(parts: dict[str, Any]) -> None:
+    """Raise what an unknown id raises if a part of the address names something that the caller does not see."""
+    if _groups.get() is None:
+        return
+    for name, value in parts.items():
+        if name in GUARDS:
+            GUARDS[name](value)
