@@ -19,7 +19,11 @@ _PIECE = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What one command took. `peak_bytes`: the peaks of all its processes added up, as if they had come together."""
+    """What one command took.
+
+    `peak_bytes`: the most that its processes had together at one look, what several share counted once (PSS); at least
+    the most that any one of them ever had.
+    """
 
     wall_seconds: float
     cpu_seconds: float
@@ -98,20 +102,16 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 class _Peaks:
-    """Looks at a process and its descendants, while it is entered, for the most memory that each of them had.
+    """Looks at a process and its descendants, while it is entered, for the most memory that they have at one time.
 
-    `bytes` is their sum; 0 where there is no /proc.
+    `bytes` is that; 0 where there is no /proc.
     """
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
-        self._peaks: dict[int, int] = {}
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._look, daemon=True)
-
-    @property
-    def bytes(self) -> int:
-        return sum(self._peaks.values())
+        self.bytes = 0
 
     def __enter__(self) -> "_Peaks":
         self._thread.start()
@@ -124,15 +124,20 @@ class _Peaks:
     def _look(self) -> None:
         while not self._ended.wait(_LOOK_SECONDS):
             waiting = [self._pid]
+            together = highest = 0
             while waiting:
                 pid = waiting.pop()
                 with contextlib.suppress(OSError):
-                    self._note(pid)
+                    together += _kibibytes(f"/proc/{pid}/smaps_rollup", "Pss:")
+                    highest = max(highest, _kibibytes(f"/proc/{pid}/status", "VmHWM:"))
                     for task in os.listdir(f"/proc/{pid}/task"):
                         waiting += map(int, Path(f"/proc/{pid}/task/{task}/children").read_text().split())
+            # The kernel keeps what one process had at most: that cannot be missed between two looks.
+            self.bytes = max(self.bytes, together << 10, highest << 10)
 
-    def _note(self, pid: int) -> None:
-        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                self._peaks[pid] = max(self._peaks.get(pid, 0), int(line.split()[1]) * 1024)
-                return
+
+def _kibibytes(path: str, name: str) -> int:
+    for line in Path(path).read_text().splitlines():
+        if line.startswith(name):
+            return int(line.split()[1])
+    return 0
