@@ -1,7 +1,8 @@
 """Reading chunks: from id to verified content.
 
-Owns the path index → pack → block → chunk and its small cache of decoded blocks; of threads that want the same block
-one decodes it. Every chunk is authenticated and re-hashed before anyone sees it.
+Owns the path index → pack → block → chunk and its small cache of decoded blocks, which lets go first of those that were
+read to the end; of threads that want the same block one decodes it. Every chunk is authenticated and re-hashed before
+anyone sees it.
 """
 
 import collections
@@ -19,6 +20,7 @@ from repositories.engine.packs.blocks import DecodedBlock
 from repositories.engine.packs.reader import PackReader
 
 _CACHE_BYTES = 24 * MIB
+_CACHE_BYTES_APART = 6 * MIB
 _Key = tuple[bytes, int]
 
 
@@ -54,6 +56,7 @@ class ChunkReader:
         self._packs = packs
         self._keyring = keyring
         self._cache: collections.OrderedDict[_Key, DecodedBlock] = collections.OrderedDict()
+        self._unread: dict[_Key, int] = {}
         self._decoding: dict[_Key, _Decoding] = {}
         self._cache_bytes = cache_bytes
         self._cached = 0
@@ -63,6 +66,21 @@ class ChunkReader:
     def index(self) -> ChunkIndex:
         """Return the index this reader looks into."""
         return self._index
+
+    def apart(self) -> "ChunkReader":
+        """Return a reader over the same index for a process that was just forked: it shares no lock with this one.
+
+        It keeps little, tells nobody of packs that fail, and looks for no chunk that the index does not name.
+        """
+        return ChunkReader(self._index, self._packs.apart(), self._keyring, _CACHE_BYTES_APART)
+
+    def keep_little(self) -> None:
+        """Let go of the blocks that are kept, and keep few from now on: others will read most of them."""
+        with self._lock:
+            self._cache_bytes = _CACHE_BYTES_APART
+            self._cache.clear()
+            self._unread.clear()
+            self._cached = 0
 
     def locate(self, kind: ChunkKind, chunk_id: bytes) -> Location | None:
         """Return where a chunk lies, or None if no index names it."""
@@ -125,9 +143,14 @@ class ChunkReader:
 
     def _keep(self, key: _Key, block: DecodedBlock) -> None:
         self._cache[key] = block
+        self._unread[key] = len(block.table)
         self._cached += len(block.content)
         while self._cached > self._cache_bytes and len(self._cache) > 1:
-            self._cached -= len(self._cache.popitem(last=False)[1].content)
+            oldest = next(iter(self._cache))
+            # What lies at the border of two windows is wanted again, however long that takes.
+            gone = next((each for each in self._cache if not self._unread[each]), oldest)
+            self._cached -= len(self._cache.pop(gone).content)
+            del self._unread[gone]
 
     @property
     def far(self) -> bool:
@@ -141,6 +164,10 @@ class ChunkReader:
             wanted = [each for each in locations if (each.pack, each.block) not in at_hand]
         self._packs.expect(dict.fromkeys(each.place for each in wanted))
 
+    def give_up(self) -> None:
+        """Let nothing be fetched ahead any more: who has expected it will not come."""
+        self._packs.give_up()
+
     def extract(self, block: DecodedBlock, kind: ChunkKind, chunk_id: bytes, location: Location) -> memoryview:
         """Return one chunk of a decoded block, re-hashed. Raises IntegrityError."""
         content = memoryview(block.content)[location.offset : location.offset + location.length]
@@ -148,4 +175,8 @@ class ChunkReader:
             raise IntegrityError(
                 f"chunk {chunk_id.hex()} does not have the content of its id", hint="run check --read-data"
             )
+        key = (location.pack, location.block)
+        with self._lock:
+            if self._unread.get(key):
+                self._unread[key] -= 1
         return content

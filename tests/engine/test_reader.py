@@ -9,6 +9,7 @@ import pytest
 
 from repositories.engine.errors import IntegrityError
 from repositories.engine.format.kinds import ObjectKind, object_name
+from repositories.engine.ids import ChunkKind
 from repositories.engine.index.lookup import ChunkIndex, Location
 from repositories.engine.packs.blocks import DecodedBlock
 from repositories.engine.packs.directory import BlockRecord
@@ -125,6 +126,19 @@ def test_the_cache_is_bounded_by_bytes_and_keeps_what_was_used_last() -> None:
     for number in (1, 2, 1, 3, 1, 2):
         reading.read_block(place(number))
     assert [number for _, number in gate.decoded] == [1, 2, 3, 2]
+
+
+def test_the_cache_lets_go_first_of_what_was_read_to_the_end() -> None:
+    """4.7: a block at the border of two windows was fetched twice from far away, and all waited for it."""
+    gate = Gate()
+    gate.opened.set()
+    reading = reader(gate, cache_bytes=200)
+    for number in (1, 2, 3, 1):
+        block = reading.read_block(place(number))
+        if number != 1:
+            chunk = reading._keyring.chunk_id(ChunkKind.DATA, block.content)
+            assert reading.extract(block, ChunkKind.DATA, chunk, place(number)) == block.content
+    assert [number for _, number in gate.decoded] == [1, 2, 3]
 
 
 def test_a_chunk_is_read_from_its_next_place_when_the_first_is_damaged() -> None:

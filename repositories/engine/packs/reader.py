@@ -51,6 +51,10 @@ class PackReader:
         self._seals: collections.OrderedDict[bytes, ObjectSeal] = collections.OrderedDict()
         self._lock = threading.Lock()
 
+    def apart(self) -> "PackReader":
+        """Return another of the same medium, which shares no lock with this one."""
+        return PackReader(self._store)
+
     def read_block(self, place: BlockPlace) -> DecodedBlock:
         """Return a block. Raises ObjectMissingError or IntegrityError; damage in transport is given a second read."""
 
@@ -92,6 +96,10 @@ class PackReader:
             ObjectRange(object_name(ObjectKind.PACK, each.pack_id), each.record.offset, each.record.length)
             for each in places
         )
+
+    def give_up(self) -> None:
+        """Let nothing be fetched ahead any more."""
+        self._store.storage.give_up_reading()
 
     def read_directory(self, pack_id: bytes) -> tuple[bytes, DirectoryRecord]:
         """Return clear header and directory of a pack, found through its footer. Raises IntegrityError."""

@@ -6,22 +6,15 @@ end by itself, and is then killed by a process that no stuck call can stop.
 Must be called before the first thread starts. Never reads stdin.
 """
 
-import ctypes
 import os
 import select
 import signal
-import sys
 import time
 
+from repositories.engine.ties import die_with_parent
+
 GRACE_SECONDS = 4.0
-_PR_SET_PDEATHSIG = 1
 _LOOK_SECONDS = 1.0
-
-
-def die_with_parent() -> None:
-    """Ask the kernel to kill this process when the thread that started it ends (Linux; else nothing)."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 class Guardian:

@@ -59,6 +59,15 @@ class PlacedChunks(ChunkSource, Protocol[_P, _B]):
     def expect(self, locations: Iterable[_P]) -> None:
         """Let the blocks of these places be fetched ahead."""
 
+    def give_up(self) -> None:
+        """Let nothing be fetched ahead any more; who waits for that gets OperationCancelledError."""
+
+    def keep_little(self) -> None:
+        """Hold little in memory from now on: others will read most of the content."""
+
+    def apart(self) -> "PlacedChunks[_P, _B]":
+        """Return the same for a process that was just forked, which shares no lock with this one."""
+
     def extract(self, block: _B, kind: ChunkKind, chunk_id: bytes, location: _P) -> memoryview:
         """Return a chunk of a block, verified."""
 

@@ -20,6 +20,7 @@ from repositories.engine.metadata.extended import remove_xattr
 from repositories.engine.restore.chunks import AnyChunks
 from repositories.engine.restore.collisions import Collisions
 from repositories.engine.restore.directories import Directories
+from repositories.engine.restore.filling import FileTask, attributes_of
 from repositories.engine.restore.left_out import LeftOut
 from repositories.engine.restore.objects import ObjectMaker
 from repositories.engine.restore.pulse import RestorePulse
@@ -29,7 +30,7 @@ from repositories.engine.restore.selection import Selected
 from repositories.engine.restore.tally import Tally
 from repositories.engine.restore.target import TargetTree, is_unfinished
 from repositories.engine.restore.widened import Widened
-from repositories.engine.restore.writing import FileTask, FileWriter, attributes_of
+from repositories.engine.restore.writing import FileWriter
 from repositories.engine.source.descent import DIRECTORY_FLAGS
 
 

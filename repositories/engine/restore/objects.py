@@ -18,6 +18,7 @@ from repositories.engine.metadata.extended import object_in
 from repositories.engine.restore.chunks import AnyChunks
 from repositories.engine.restore.directories import Directories, Surroundings
 from repositories.engine.restore.existing import Policy, Verdict
+from repositories.engine.restore.filling import attributes_of
 from repositories.engine.restore.lacking import report_lacking
 from repositories.engine.restore.linking import NO_LINKS, refusal_to_link
 from repositories.engine.restore.publishing import publish, temporary_for
@@ -25,7 +26,7 @@ from repositories.engine.restore.reasons import explained
 from repositories.engine.restore.room import Room
 from repositories.engine.restore.tally import Tally
 from repositories.engine.restore.target import is_unfinished, make_directory
-from repositories.engine.restore.writing import attributes_of, look, raise_if_fatal
+from repositories.engine.restore.writing import look, raise_if_fatal
 
 _DEVICE_TYPES = {EntryType.CHARACTER_DEVICE: stat.S_IFCHR, EntryType.BLOCK_DEVICE: stat.S_IFBLK}
 _KINDS = {EntryType.LINK: stat.S_IFLNK, EntryType.FIFO: stat.S_IFIFO, **_DEVICE_TYPES}

@@ -6,9 +6,10 @@ Owns the order, the read session that keeps a prune away, and the target's own a
 import contextlib
 import dataclasses
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from repositories.engine.backup.options import Hooks
@@ -19,6 +20,7 @@ from repositories.engine.manifest.backups import Backup
 from repositories.engine.manifest.entries import Entry
 from repositories.engine.manifest.entry_reader import Lost
 from repositories.engine.restore.chunks import AnyChunks
+from repositories.engine.restore.co_writers import CoWriters, most_at_once
 from repositories.engine.restore.collisions import Collisions
 from repositories.engine.restore.deleting import Deleting, deleting
 from repositories.engine.restore.directories import Directories
@@ -72,6 +74,7 @@ class _Restore:
     tally: Tally
     pulse: RestorePulse
     deleting: Deleting | None = None
+    begin_co_writers: Callable[[], CoWriters] | None = None
 
     @property
     def whole(self) -> bool:
@@ -124,7 +127,10 @@ def _prepare(repository: RestorableRepository, backup: Backup, request: RestoreR
     collisions = Collisions(tally)
     left_out = LeftOut(source, backup.root.pages, tally, collisions)
     makers = Makers(source, objects, directories, files, tally, widened, collisions, left_out)
-    return _Restore(source, backup, paths, request, makers, tally, pulse, deletion)
+    # Where only one processor is free, or a limit holds all up, processes gain nothing.
+    most = most_at_once() if hooks.read_bucket is None else 0
+    begin = partial(CoWriters, source, most, tally, pulse) if most > 1 else None
+    return _Restore(source, backup, paths, request, makers, tally, pulse, deletion, begin)
 
 
 def _counted_before(first: bytes, count: int) -> None:
@@ -177,7 +183,7 @@ def _naming_target(job: _Restore) -> Iterator[None]:
 
 
 def _passes(job: _Restore, root: int) -> SecondPass:
-    windows = Windows(job.source, job.makers.files)
+    windows = Windows(job.source, job.makers.files, job.begin_co_writers)
     first = FirstPass(job.makers, windows, job.pulse)
     tree = TargetTree(os.dup(root))
     try:

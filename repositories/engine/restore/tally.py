@@ -42,6 +42,11 @@ class Tally:
         with self._lock:
             self._restored[entry.type] += 1
 
+    def restored_files(self, count: int) -> None:
+        """So many files were made."""
+        with self._lock:
+            self._restored[EntryType.FILE] += count
+
     def wrote(self, count: int) -> None:
         """Content went to the target."""
         with self._lock:

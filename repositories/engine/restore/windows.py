@@ -1,24 +1,30 @@
-"""Collects files into windows and has them written by two threads, in the order of packs and blocks.
+"""Collects files into windows and has them written by several threads, in the order of packs and blocks.
 
 Owns the threads and the bound on open directories and files. The walk goes on while a window is written. One more waits
 for its turn: a thread that is through with its part goes on with that, and from far away its blocks come meanwhile.
+From the third window on each thread hands whole windows to a process, where there are any to be had.
 """
 
 import os
 from collections import deque
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final
 
 from repositories.engine.manifest.entries import Entry
 from repositories.engine.restore.chunks import ANNOUNCED_TOGETHER, AnyChunks, Place, first_place, inline_places
+from repositories.engine.restore.co_writers import CoWriters
 from repositories.engine.restore.directories import Surroundings
-from repositories.engine.restore.writing import FileTask, FileWriter
+from repositories.engine.restore.filling import FileTask, by_place
+from repositories.engine.restore.writing import FileWriter
 
 WRITERS: Final = 2
+ALONE: Final = 2
+"""Windows that threads write alone: forking costs more than a few thousand files do."""
 _FILES: Final = 800
 _WAITING: Final = 1
-_DIRECTORIES: Final = 400 // (2 + _WAITING)
+_DIRECTORIES: Final = 400
 _BYTES: Final = 32 * 1024 * 1024
 _BYTES_FAR: Final = 26 * 1024 * 1024
 """Three of them, and what is announced of pages, fit into what is read ahead."""
@@ -36,9 +42,16 @@ class _Window:
 class Windows:
     """Takes files in any order and writes them; `finish` waits for all. Used by one thread."""
 
-    def __init__(self, source: AnyChunks, writer: FileWriter) -> None:
+    def __init__(
+        self, source: AnyChunks, writer: FileWriter, begin_co_writers: Callable[[], CoWriters] | None = None
+    ) -> None:
+        """`begin_co_writers` is called when there is much to write and no thread reads; None = there are none."""
         self._source = source
         self._writer = writer
+        self._begin_co_writers = None if source.far else begin_co_writers
+        self._co_writers: CoWriters | None = None
+        self._alone = 0
+        self._waiting = _WAITING
         self._pool = ThreadPoolExecutor(WRITERS, "syncova-restore")
         self._readers = ThreadPoolExecutor(WRITERS, "syncova-read")
         self._tasks: list[FileTask] = []
@@ -50,6 +63,7 @@ class Windows:
         self._begun: deque[_Window] = deque()
         self._far = source.far
         self._most_bytes = _BYTES_FAR if self._far else _BYTES
+        self._ended = False
 
     def enter(self) -> None:
         """The walk stands in another directory now."""
@@ -68,7 +82,9 @@ class Windows:
         if self._directory < 0:
             self._directory = os.dup(directory)
             self._held.append(self._directory)
-        task = FileTask(self._directory, path, entry, around, first_place(self._source, entry), readers)
+        # A process puts what it gets in order for itself.
+        first = first_place(self._source, entry) if self._co_writers is None else None
+        task = FileTask(self._directory, path, entry, around, first, readers)
         self._tasks.append(task)
         self._bytes += entry.size
         self._announce(task)
@@ -79,17 +95,28 @@ class Windows:
         """Write what is left and wait for it."""
         self._start()
         self._wait(0)
+        self._ended = True
+        if self._co_writers is not None:
+            self._co_writers.end()
 
     def close(self) -> None:
-        """End the threads and close what is held, also after an error."""
+        """End the threads and close what is held; after an error, without waiting for what is still to be written."""
+        if not self._ended:
+            self._ended = True
+            self._source.give_up()
+        if self._co_writers is not None:
+            self._co_writers.stop()
         for pool in (self._pool, self._readers):
             pool.shutdown(wait=True, cancel_futures=True)
+        if self._co_writers is not None:
+            self._co_writers.end()
         for held in (self._held, *(window.held for window in self._begun)):
             _close(held)
         self._begun.clear()
 
     def _is_full(self) -> bool:
-        return len(self._tasks) >= _FILES or self._bytes >= self._most_bytes or len(self._held) >= _DIRECTORIES
+        directories = _DIRECTORIES // (2 + self._waiting)
+        return len(self._tasks) >= _FILES or self._bytes >= self._most_bytes or len(self._held) >= directories
 
     def _announce(self, task: FileTask) -> None:
         """Let a file's blocks be fetched from a medium far away while those before it are written."""
@@ -108,13 +135,30 @@ class Windows:
 
     def _start(self) -> None:
         self._expect()
-        self._wait(_WAITING)
-        tasks = self._tasks
-        tasks.sort(key=_by_place)
-        border = _border(tasks)
-        running = [self._pool.submit(self._write_all, part) for part in (tasks[:border], tasks[border:]) if part]
+        self._share()
+        self._wait(self._waiting)
+        tasks, parts = self._tasks, [self._tasks]
+        if self._co_writers is None:
+            tasks.sort(key=by_place)
+            border = _border(tasks)
+            parts = [tasks[:border], tasks[border:]]
+        running = [self._pool.submit(self._write_all, part) for part in parts if part]
         self._begun.append(_Window(running, self._held))
         self._tasks, self._held, self._directory, self._bytes = [], [], -1, 0
+
+    def _share(self) -> None:
+        """Let processes write, too, once there is much to write."""
+        self._alone += 1
+        if self._alone <= ALONE or self._begin_co_writers is None:
+            return
+        begin, self._begin_co_writers = self._begin_co_writers, None
+        self._wait(0)  # what they are forked with must be in nobody's hands
+        co_writers = begin()
+        if co_writers.at_once:
+            self._co_writers = co_writers
+            self._pool.shutdown()
+            self._pool = ThreadPoolExecutor(co_writers.at_once, "syncova-restore")
+            self._waiting = co_writers.at_once - 1
 
     def _wait(self, left: int) -> None:
         """Wait until at most `left` windows are not written yet. Raises what broke the restore."""
@@ -129,7 +173,11 @@ class Windows:
                 _close(window.held)
 
     def _write_all(self, tasks: list[FileTask]) -> None:
+        if self._co_writers is not None:
+            tasks = self._co_writers.write(tasks)
         for task in tasks:
+            if self._ended:
+                return
             self._writer.write(task)
 
 
@@ -144,10 +192,5 @@ def _border(tasks: list[FileTask]) -> int:
     Two threads that begin with the same block would both decode it.
     """
     middle = len(tasks) // WRITERS
-    borders = (at for at in range(1, len(tasks)) if _by_place(tasks[at])[:2] != _by_place(tasks[at - 1])[:2])
+    borders = (at for at in range(1, len(tasks)) if by_place(tasks[at])[:2] != by_place(tasks[at - 1])[:2])
     return min(borders, key=lambda at: abs(at - middle), default=middle)
-
-
-def _by_place(task: FileTask) -> tuple[bytes, int, int]:
-    place = task.first
-    return (place.pack, place.block, place.offset) if place is not None else (b"", 0, 0)

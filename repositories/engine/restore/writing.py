@@ -1,4 +1,4 @@
-"""Writes single files: content by extents, attributes last, under the name only when it may be there.
+"""Writes single files: under the name only when it may be there, and only what is whole.
 
 Owns creation: exclusively, never through a link, under a temporary name; the file gets its own when it is complete
 with all its attributes, so that what was there stays until then. In an empty directory that this restore has made, it
@@ -9,20 +9,16 @@ restoring small files. Safe in several threads.
 import contextlib
 import errno
 import os
-from collections import deque
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
 
 from repositories.engine.errors import IntegrityError, ObjectMissingError, RestoreTargetError
-from repositories.engine.manifest.entries import Entry
-from repositories.engine.metadata.apply import Attributes, apply_to_descriptor, remove_inherited_acls
 from repositories.engine.metadata.extended import ACL_PREFIX, object_in
-from repositories.engine.restore.chunks import AnyChunks, Piece, Place, announced, content_of, read_piece, xattrs_of
-from repositories.engine.restore.directories import Surroundings
+from repositories.engine.restore.chunks import AnyChunks
 from repositories.engine.restore.existing import Policy, Verdict
+from repositories.engine.restore.filling import FileTask, Filler, create
 from repositories.engine.restore.lacking import report_lacking
 from repositories.engine.restore.publishing import discard, new_token, publish, temporary_name
 from repositories.engine.restore.reasons import explained
@@ -30,28 +26,8 @@ from repositories.engine.restore.room import Room
 from repositories.engine.restore.tally import Tally
 from repositories.engine.restore.target import UNFINISHED_FILE
 
-_CREATE: Final = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _CLOSED: Final = 0o600
-_AHEAD: Final = 4
 _FATAL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
-
-
-Data = bytes | memoryview
-
-
-class FileTask(msgspec.Struct, frozen=True):
-    """One file to write. `around` is about its directory.
-
-    Made for every file, as are the other structs here: a frozen dataclass takes ten times as long to make.
-    `first` is where its first chunk lies, if that is known; `readers` read a large file ahead.
-    """
-
-    directory: int
-    path: bytes
-    entry: Entry
-    around: Surroundings
-    first: Place | None = None
-    readers: ThreadPoolExecutor | None = None
 
 
 class _Opened(msgspec.Struct, frozen=True):
@@ -68,10 +44,9 @@ class FileWriter:
     def __init__(
         self, source: AnyChunks, policy: Policy, tally: Tally, taken: Callable[[int], None], room: Room
     ) -> None:
-        self._source = source
+        self._filler = Filler(source, tally, taken)
         self._policy = policy
         self._tally = tally
-        self._taken = taken
         self._room = room
         self._token = new_token()
 
@@ -105,16 +80,15 @@ class FileWriter:
 
     def _open(self, task: FileTask) -> _Opened | None:
         """Return the new file, or None when what is there stays."""
-        # An ACL changes the mode, which is the mark.
-        if task.around.fresh and not any(each.name.startswith(ACL_PREFIX) for each in task.entry.xattrs or ()):
+        if is_plain(task):
             with contextlib.suppress(FileExistsError):
-                return _Opened(_create(task.directory, task.entry.name, UNFINISHED_FILE), task.entry.name)
+                return _Opened(create(task.directory, task.entry.name, UNFINISHED_FILE), task.entry.name)
         status = look(task.directory, task.entry.name)
         if status is not None and not self._must_replace(task, status):
             return None
         task.around.before(task.directory)
         temporary = temporary_name(task.entry.name, self._token)
-        return _Opened(_create(task.directory, temporary, _CLOSED), temporary, status is not None)
+        return _Opened(create(task.directory, temporary, _CLOSED), temporary, status is not None)
 
     def _must_replace(self, task: FileTask, status: os.stat_result) -> bool:
         if task.around.is_half_written(status):
@@ -135,8 +109,7 @@ class FileWriter:
     def _fill(self, task: FileTask, opened: _Opened) -> None:
         try:
             try:
-                self._write_content(opened.descriptor, task)
-                self._set_attributes(opened.descriptor, task)
+                self._filler.fill(opened.descriptor, task)
             finally:
                 os.close(opened.descriptor)
             if opened.replaces:
@@ -149,60 +122,11 @@ class FileWriter:
             raise
         self._tally.restored(task.entry)
 
-    def _write_content(self, descriptor: int, task: FileTask) -> None:
-        position = written_to = written = 0
-        for piece, loading in self._load(task):
-            if loading is not None:
-                data = loading.result() if isinstance(loading, Future) else loading
-                if data is None or len(data) != piece.length:
-                    raise IntegrityError("a chunk has another length than its place says", hint="run check")
-                self._taken(piece.length)
-                _write_all(descriptor, data, position)
-                written_to = position + piece.length
-                written += piece.length
-            else:
-                self._taken(0)  # a file may claim more holes than anybody waits for: a cancel ends it
-            position += piece.length
-        self._tally.wrote(written)
-        if position > written_to:
-            os.ftruncate(descriptor, position)
 
-    def _load(self, task: FileTask) -> Iterator[tuple[Piece, Future[Data | None] | Data | None]]:
-        """Yield the pieces with their data; with readers, a few of them are being read ahead."""
-        pieces = content_of(self._source, task.entry, task.first)
-        if task.readers is not None and self._source.far:
-            pieces = announced(self._source, pieces)
-        if task.readers is None:
-            for piece in pieces:
-                yield piece, self._read(piece)
-            return
-        ahead: deque[tuple[Piece, Future[Data | None] | None]] = deque()
-        for piece in pieces:
-            ahead.append((piece, task.readers.submit(self._read, piece) if piece.chunk is not None else None))
-            if len(ahead) > _AHEAD:
-                yield ahead.popleft()
-        yield from ahead
-
-    def _read(self, piece: Piece) -> Data | None:
-        if piece.chunk is None or piece.place is None:
-            return None
-        return read_piece(self._source, piece.chunk, piece.place)
-
-    def _set_attributes(self, descriptor: int, task: FileTask) -> None:
-        if task.around.inherits:
-            remove_inherited_acls(descriptor)
-        apply_to_descriptor(
-            descriptor, attributes_of(self._source, task.entry), self._tally.reporter(descriptor, task.path)
-        )
-
-
-def attributes_of(source: AnyChunks, entry: Entry) -> Attributes:
-    """Return what to set on a restored object; raises IntegrityError, ObjectMissingError for long attribute values."""
-    return Attributes(entry.mode, entry.uid, entry.gid, entry.mtime_ns, xattrs_of(source, entry.xattrs))
-
-
-def _create(directory: int, name: bytes, mode: int) -> int:
-    return os.open(name, _CREATE, mode, dir_fd=directory)
+def is_plain(task: FileTask) -> bool:
+    """Return whether a file is made under its own name, with the mark: where nothing was and nobody else makes any."""
+    # An ACL changes the mode, which is the mark.
+    return task.around.fresh and not any(each.name.startswith(ACL_PREFIX) for each in task.entry.xattrs or ())
 
 
 def look(directory: int, name: bytes) -> os.stat_result | None:
@@ -219,11 +143,3 @@ def raise_if_fatal(error: OSError) -> None:
         raise RestoreTargetError(
             f"takes no more: {error.strerror}", hint="make room or repair it, then run the restore again"
         ) from error
-
-
-def _write_all(descriptor: int, data: bytes | memoryview, position: int) -> None:
-    count = os.pwrite(descriptor, data, position)
-    while count < len(data):
-        data = memoryview(data)[count:]
-        position += count
-        count = os.pwrite(descriptor, data, position)

@@ -134,6 +134,10 @@ class Storage(abc.ABC):
         """Take note that these ranges will be read soon, each exactly so. A hint: costs no errors, promises nothing."""
         del ranges
 
+    def give_up_reading(self) -> None:
+        """Forget all that `will_read` was told of; who waits for a part of it gets OperationCancelledError at once."""
+        return
+
     @property
     def place(self) -> str:
         """Return where the medium is, as people are told it; empty where it has no name."""

@@ -44,6 +44,10 @@ class DelegatingStorage(Storage):
         """Pass the hint on."""
         self.inner.will_read(ranges)
 
+    def give_up_reading(self) -> None:
+        """Pass it on."""
+        self.inner.give_up_reading()
+
     def put(self, name: str, data: bytes | memoryview, *, overwrite: bool = False) -> None:
         """Put."""
         self.inner.put(name, data, overwrite=overwrite)

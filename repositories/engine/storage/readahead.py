@@ -3,16 +3,17 @@
 Owns the bound on bytes and the threads. Far away each read costs a round trip, however small it is: ranges of one
 object with little between them become one request. What is announced comes in the order in which it will be read, so
 that what has no room yet waits: it is needed last. What is never read after all gives its room up much later. Errors of
-fetching ahead are never raised: the read itself is made anew and tells.
+fetching ahead are never raised: the read itself is made anew and tells. What is given up nobody waits for: requests
+that are under way end by themselves.
 """
 
 import contextlib
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, InvalidStateError, ThreadPoolExecutor
 from typing import Final
 
-from repositories.engine.errors import EngineError
+from repositories.engine.errors import EngineError, OperationCancelledError
 from repositories.engine.limits import KIB, MIB
 from repositories.engine.storage.base import ObjectRange, Storage, StoredObject
 from repositories.engine.storage.delegating import DelegatingStorage
@@ -53,6 +54,7 @@ class ReadAheadStorage(DelegatingStorage):
         self._fetches: dict[_Fetch, None] = {}
         self._waiting: dict[_Fetch, None] = {}
         self._by_range: dict[ObjectRange, _Fetch] = {}
+        self._under_way: set[Future[bytes]] = set()
         self._lock = threading.Lock()
         self._pool = ThreadPoolExecutor(inner.reads_at_once, "syncova-ahead")
 
@@ -67,13 +69,27 @@ class ReadAheadStorage(DelegatingStorage):
                 self._by_range.update(dict.fromkeys(together, fetch))
             self._go_on()
 
+    def give_up_reading(self) -> None:
+        """Begin nothing more that was announced, and let nobody wait for what is under way."""
+        with self._lock:
+            for fetch in tuple(self._fetches):
+                self._drop(fetch)
+            under_way = tuple(self._under_way)
+        for data in under_way:
+            with contextlib.suppress(InvalidStateError):
+                data.set_exception(OperationCancelledError("reading ahead was given up", hint="run it again"))
+
     def get(self, name: str, offset: int = 0, length: int | None = None) -> bytes:
-        """Read; from what was fetched ahead if it was announced so."""
+        """Read; from what was fetched ahead if it was announced so. OperationCancelledError: that was given up."""
         fetch = None if length is None else self._taken(ObjectRange(name, offset, length))
         if fetch is not None and fetch.data is not None and length is not None:
-            with contextlib.suppress(EngineError, CancelledError):
-                begin = offset - fetch.offset
+            begin = offset - fetch.offset
+            try:
                 return fetch.data.result()[begin : begin + length]
+            except OperationCancelledError:
+                raise
+            except (EngineError, CancelledError):
+                pass
         return self.inner.get(name, offset, length)
 
     def list_all(self, prefixes: Sequence[str]) -> Iterator[StoredObject]:
@@ -115,7 +131,21 @@ class ReadAheadStorage(DelegatingStorage):
                 return
             del self._waiting[fetch]
             self._held += fetch.length
-            fetch.data = self._pool.submit(self.inner.get, fetch.name, fetch.offset, fetch.length)
+            data = fetch.data = Future()
+            self._under_way.add(data)
+            self._pool.submit(self._fetch, fetch, data)
+
+    def _fetch(self, fetch: _Fetch, data: Future[bytes]) -> None:
+        """Fetch, unless that was given up before its turn came."""
+        with contextlib.suppress(InvalidStateError):
+            try:
+                if not data.done():
+                    data.set_result(self.inner.get(fetch.name, fetch.offset, fetch.length))
+            except EngineError as error:
+                data.set_exception(error)
+            finally:
+                with self._lock:
+                    self._under_way.discard(data)
 
     def _drop(self, fetch: _Fetch) -> None:
         del self._fetches[fetch]

@@ -15,8 +15,8 @@ from repositories.engine.ids import ChunkKind
 from repositories.engine.limits import MIB
 from repositories.engine.manifest.entries import Entry, EntryType
 from repositories.engine.restore.directories import BeforeWriting, Surroundings
+from repositories.engine.restore.filling import FileTask
 from repositories.engine.restore.windows import Windows, _border
-from repositories.engine.restore.writing import FileTask
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,11 @@ class NoChunks:
     """A source of files without content."""
 
     far = False
+
+    given_up = False
+
+    def give_up(self) -> None:
+        self.given_up = True
 
 
 class Counting:
@@ -165,6 +170,7 @@ def test_nothing_is_announced_for_files_that_may_stay_as_they_are(tmp_path: Path
         os.close(directory)
     assert source.announced == [0, 2, 4]
     assert len(gated.written) == 5, "whether they stay is for the writer to say"
+    assert not source.given_up
 
 
 def test_a_thread_that_is_through_goes_on_with_the_window_that_waits(tmp_path: Path) -> None:
@@ -198,6 +204,7 @@ def test_what_breaks_a_window_ends_the_walk_and_nothing_stays_open(tmp_path: Pat
         windows.close()
         os.close(directory)
     assert len(os.listdir("/proc/self/fd")) == before
+    assert source.given_up, "nobody waits for what was fetched ahead"
 
 
 @pytest.mark.parametrize("source", [NoChunks, FarChunks])

@@ -36,6 +36,9 @@ class FarAway(MemoryStorage):
     def will_read(self, ranges: Iterable[ObjectRange]) -> None:
         self.announced += ranges
 
+    def give_up_reading(self) -> None:
+        self.announced.clear()
+
     def listing_delay(self) -> float:
         return 2.5
 
@@ -61,3 +64,5 @@ def test_a_prune_knows_of_a_medium_far_away_what_it_says_of_itself() -> None:
     assert (wrapped.listing_delay(), wrapped.free_space(), wrapped.scratch_directory()) == (2.5, 12_345, "/nowhere")
     wrapped.will_read([ObjectRange("packs/aa/one", 0, 5)])
     assert far.announced == [ObjectRange("packs/aa/one", 0, 5)]
+    wrapped.give_up_reading()
+    assert far.announced == []

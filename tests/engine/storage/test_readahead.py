@@ -1,18 +1,18 @@
 """Reading ahead: neighbours become one request, the bound on bytes holds, and what fails is read anew."""
 
 import threading
-from concurrent.futures import wait
+from concurrent.futures import ThreadPoolExecutor, wait
 
 import pytest
 
-from repositories.engine.errors import ObjectMissingError, StorageUnreachableError
+from repositories.engine.errors import ObjectMissingError, OperationCancelledError, StorageUnreachableError
 from repositories.engine.storage.base import ObjectRange
 from repositories.engine.storage.memory import MemoryStorage
 from repositories.engine.storage.readahead import ReadAheadStorage, coalesced
 
 
 class Counting(MemoryStorage):
-    """Notes the reads; those ahead can be told to fail."""
+    """Notes the reads; those ahead can be told to fail, or to wait at a gate."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -20,6 +20,8 @@ class Counting(MemoryStorage):
         self.ahead: list[tuple[str, int, int | None]] = []
         self.failing = False
         self.noting = threading.Lock()
+        self.gate = threading.Event()
+        self.gate.set()
 
     @property
     def reads_at_once(self) -> int:
@@ -31,6 +33,8 @@ class Counting(MemoryStorage):
             ahead = threading.current_thread().name.startswith("syncova-ahead")
             if ahead:
                 self.ahead.append((name, offset, length))
+        if ahead:
+            assert self.gate.wait(60)
         if self.failing and ahead:
             raise StorageUnreachableError("far away", hint="wait")
         return super().get(name, offset, length)
@@ -131,6 +135,25 @@ def test_failures_ahead_are_told_by_the_read_itself(inner: Counting) -> None:
     assert storage.get("packs/aa/one", 0, 100) == CONTENT[:100]
     with pytest.raises(ObjectMissingError):
         storage.get("packs/cc/gone", 0, 100)
+
+
+def test_what_is_given_up_nobody_waits_for(inner: Counting) -> None:
+    """4.7: a restore that failed ended only when all that it had announced was there."""
+    storage = ReadAheadStorage(inner, budget=1500)
+    offsets = range(0, 3000, 500)
+    inner.gate.clear()
+    for offset in offsets:
+        storage.will_read(ranges("packs/aa/one", offset, length=400))
+    with ThreadPoolExecutor(2) as pool:
+        waiting = [pool.submit(storage.get, "packs/aa/one", offset, 400) for offset in (0, 1000)]
+        assert not wait(waiting, timeout=0.1).done
+        storage.give_up_reading()
+        assert all(isinstance(each.exception(60), OperationCancelledError) for each in waiting)
+    inner.gate.set()
+    settle(storage)
+    assert len(inner.reads) <= inner.reads_at_once, "what was under way, and nothing that waited for its turn"
+    storage.will_read(ranges("packs/aa/one", 0, length=400))
+    assert storage.get("packs/aa/one", 0, 400) == CONTENT[:400], "whoever reads later reads as ever"
 
 
 def test_many_threads_read_what_was_announced(inner: Counting) -> None:

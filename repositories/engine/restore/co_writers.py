@@ -1,0 +1,162 @@
+"""Processes that write files for a restore: begun when it has shown to be a large one, ended with it.
+
+Owns forking them and handing files over. In one interpreter two writing threads hardly overlap; a process of its own
+has an interpreter, too. Each thread that has a window to write hands it to one of them and waits; each process has two
+channels, so that the next window is there when it is through with one. What a process did not do, or was doing when
+it died, is the caller's: a file that is there and whole is found so, and one that is not carries the mark.
+"""
+
+import contextlib
+import os
+import queue
+import select
+import signal
+import socket
+import traceback
+import warnings
+from mmap import mmap
+from typing import Final, NoReturn
+
+from repositories.engine.metadata.apply import AttributeClass
+from repositories.engine.restore.chunks import AnyChunks
+from repositories.engine.restore.co_writer import live
+from repositories.engine.restore.filling import FileTask
+from repositories.engine.restore.parcels import MOST_DIRECTORIES, Outcome, Parcel, receive_outcome, send_parcel
+from repositories.engine.restore.pulse import RestorePulse
+from repositories.engine.restore.tally import Tally
+from repositories.engine.restore.writing import is_plain
+
+_MOST: Final = 4
+_CHANNELS: Final = 2
+_LOOK_MILLISECONDS: Final = 200
+_GRACE_MILLISECONDS: Final = 2000
+
+
+class CoWriters:
+    """Those of one restore. `write` may be called from any thread, the rest by the one that began them."""
+
+    def __init__(self, source: AnyChunks, count: int, tally: Tally, pulse: RestorePulse) -> None:
+        """Fork `count` processes, fewer where the system gives no more. No other thread may be using `source`."""
+        self._tally = tally
+        self._pulse = pulse
+        self._stop = mmap(-1, 1)
+        self._processes: list[tuple[int, list[socket.socket]]] = []
+        self._idle: queue.SimpleQueue[socket.socket] = queue.SimpleQueue()
+        source.keep_little()
+        with contextlib.suppress(OSError):
+            for _ in range(count):
+                self._processes.append(_fork(source, self._stop))
+        for turn in range(_CHANNELS):
+            for _, channels in self._processes:
+                self._idle.put(channels[turn])
+
+    @property
+    def at_once(self) -> int:
+        """How many calls of `write` keep all of them at work; 0 if there are none."""
+        return _CHANNELS * len(self._processes)
+
+    def write(self, tasks: list[FileTask]) -> list[FileTask]:
+        """Have files written; return those that are left to do. Raises OperationCancelledError."""
+        plain = [task for task in tasks if is_plain(task)]
+        numbers: dict[int, int] = {}
+        parcel = [(numbers.setdefault(task.directory, len(numbers)), task.entry) for task in plain]
+        if not plain or len(numbers) > MOST_DIRECTORIES:
+            return tasks
+        outcome = self._have_written(parcel, list(numbers))
+        if outcome is None:
+            return tasks
+        self._count(plain, outcome)
+        if self._stop[0]:
+            return []
+        left = [plain[number] for number in outcome.left]
+        return left if len(plain) == len(tasks) else [*left, *(task for task in tasks if not is_plain(task))]
+
+    def stop(self) -> None:
+        """Let them hand back what they have not begun; nothing more is written by anybody."""
+        self._stop[0] = 1
+
+    def end(self) -> None:
+        """End the processes. One that is stuck is killed; what it was writing carries the mark."""
+        self.stop()
+        for _, channels in self._processes:
+            for channel in channels:
+                with contextlib.suppress(OSError):
+                    channel.shutdown(socket.SHUT_WR)
+        while self._processes:
+            pid, channels = self._processes.pop()
+            if not _hung_up(channels[0], _GRACE_MILLISECONDS):
+                os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            for channel in channels:
+                channel.close()
+
+    def _have_written(self, parcel: Parcel, directories: list[int]) -> Outcome | None:
+        """Return what became of a parcel; None if nobody can tell."""
+        try:
+            channel = self._idle.get_nowait()
+        except queue.Empty:
+            return None
+        try:
+            send_parcel(channel, parcel, directories)
+            while not select.select((channel,), (), (), _LOOK_MILLISECONDS / 1000)[0]:
+                self._pulse.beat()
+            outcome = receive_outcome(channel)
+        except OSError:
+            return None  # the process has died: its channels are given to nobody any more
+        self._idle.put(channel)
+        return outcome
+
+    def _count(self, tasks: list[FileTask], outcome: Outcome) -> None:
+        self._tally.restored_files(len(tasks) - len(outcome.left))
+        self._tally.wrote(outcome.written)
+        for each in outcome.reports:
+            error = OSError(each.text) if each.errno is None else OSError(each.errno, each.text)
+            task = tasks[each.number]
+            self._tally.warn(AttributeClass(each.kind), error, task.directory, task.path)
+        self._pulse.taken(outcome.written)
+
+
+def most_at_once() -> int:
+    """Return how many processes are worth having: one for each processor that this process may use, up to a few.
+
+    Elsewhere than on Linux 1: libraries of other systems do not outlive a fork.
+    """
+    return min(len(os.sched_getaffinity(0)), _MOST) if hasattr(os, "sched_getaffinity") else 1
+
+
+def _fork(source: AnyChunks, stop: mmap) -> tuple[int, list[socket.socket]]:
+    """Return a new process and our ends of its channels. Raises OSError."""
+    pairs = [socket.socketpair() for _ in range(_CHANNELS)]
+    parent = os.getpid()
+    try:
+        with warnings.catch_warnings():
+            # Other threads are a danger to a fork that goes on to use what they had locked: this one does not.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            pid = os.fork()
+    except OSError:
+        for pair in pairs:
+            for each in pair:
+                each.close()
+        raise
+    if pid == 0:
+        _run([theirs for _, theirs in pairs], source, stop, parent)
+    for _, theirs in pairs:
+        theirs.close()
+    return pid, [ours for ours, _ in pairs]
+
+
+def _run(channels: list[socket.socket], source: AnyChunks, stop: mmap, parent: int) -> NoReturn:
+    try:
+        with contextlib.suppress(OSError):  # the restore has ended
+            live(channels, source.apart(), stop, parent)
+    except BaseException:  # noqa: BLE001  (the edge of a process: the restore goes on without it)
+        traceback.print_exc()
+    finally:
+        os._exit(0)
+
+
+def _hung_up(channel: socket.socket, milliseconds: int) -> bool:
+    """Wait until the other end is closed, at most so long."""
+    poll = select.poll()
+    poll.register(channel, 0)  # nothing is asked for but the end, which is always told
+    return bool(poll.poll(milliseconds))
