@@ -164,3 +164,42 @@ def test_sealing_keys_are_32_bytes_each_and_never_quoted():
     with pytest.raises(ConfigurationError, match="key 2") as caught:
         seal_keys(["00" * 32, "secret"])
     assert "secret" not in str(caught.value)
+
+
+def test_an_https_address_leaves_the_deployment_check_nothing_to_say():
+    """7.8: cookies over TLS alone, HSTS, no debug pages; what is silenced says why in the settings."""
+    done = manage(
+        "check",
+        "--deploy",
+        "--fail-level",
+        "WARNING",
+        SYNCOVA_PUBLIC_URL="https://backup.example.org",
+        SYNCOVA_DJANGO_KEY="".join(f"{number:02x}" for number in range(7, 47)),
+        SYNCOVA_SECRET_KEYS="5c" * 32,
+        SYNCOVA_DATABASE_URL="postgresql://user:password@127.0.0.1:1/name",
+        SYNCOVA_BROKER_URL="redis://127.0.0.1:1/0",
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "no issues" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("address", "found"),
+    [("https://backup.example.org", []), ("http://backup.example.org", ["security.W004", "security.W012"])],
+)
+def test_what_tls_brings_follows_from_the_address(address, found):
+    program = (
+        "import django; django.setup(); from django.core.checks.security import base, csrf, sessions\n"
+        "rules = [base.check_sts, csrf.check_csrf_cookie_secure, sessions.check_session_cookie_secure]\n"
+        "print([one.id for rule in rules for one in rule(None)])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        env={**os.environ, "DJANGO_SETTINGS_MODULE": "syncova_project.settings", "SYNCOVA_PUBLIC_URL": address},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert all(identifier in done.stdout for identifier in found)
+    assert (done.stdout.strip() == "[]") == (not found)
