@@ -171,13 +171,15 @@ def read_places(store: ObjectStore, beat: Beat) -> tuple[Places, bool]:
     """Return what the segments list that count now, and whether one that did cannot be read. Raises storage errors.
 
     A segment that turns out to be replaced (its writer died before it removed it, or a writer merges meanwhile) is left
-    out in a second reading: what it lists alone may have been swept.
+    out in a second reading: what it lists alone may have been swept. Where writers merge faster than segments are read,
+    the last reading is kept with those that it met: all that they list alone was swept by the newest sweep, since later
+    prunes wait for a check, and a pack of that one is no loss (`without_swept`).
     """
     reading = _Reading(store, beat)
-    for _ in range(_TRIES):
+    for left in reversed(range(_TRIES)):
         listed, live = steadily(reading.look)
         stale = reading.taken - live
-        if not stale:
+        if not stale or not left:
             break
         reading = _Reading(store, beat, reading.passed | stale, broken=set(reading.broken))
     return reading.places, bool(listed.lost or reading.broken)

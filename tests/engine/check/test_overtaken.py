@@ -1,6 +1,6 @@
 """Checks beside prunes: what a prune takes away rightly is no loss, also for a check that slept and lost its lease."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -8,10 +8,15 @@ import pytest
 from repositories.engine.backup import Hooks
 from repositories.engine.check import CheckReport, CheckRequest, check
 from repositories.engine.forgetting import ForgetRequest, forget, plan
+from repositories.engine.format.kinds import ObjectKind
+from repositories.engine.format.records import encode
+from repositories.engine.index.catalogue import packs_of
+from repositories.engine.index.segments import SegmentRecord
 from repositories.engine.manifest.backups import list_backups
 from repositories.engine.prune import PruneRequest, prune
 from repositories.engine.repository import Repository, open_repository
 from repositories.engine.sessions.views import read_damage
+from repositories.engine.storage.base import StoredObject
 from repositories.engine.storage.memory import MemoryStorage
 from tests.engine.contents import SMALL_PACKS
 from tests.engine.repositories import PASSWORD, back_up_tree, make_repository
@@ -103,3 +108,42 @@ def test_damage_beside_a_prune_is_told_all_the_same(storage: Sleepy) -> None:
     assert storage.meanwhile is None
     assert (report.exit_code, report.backups) == (13, 2)
     assert [hurt.backup_id for hurt in report.hurt] == [newest]
+
+
+class Merging(MemoryStorage):
+    """Each time the segments are listed, a writer has just merged them again, and removes the older one next time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.merge: Callable[[], None] | None = None
+        self.merges = 0
+
+    def list(self, prefix: str) -> Iterator[StoredObject]:
+        if prefix == "index/" and self.merge is not None:
+            act, self.merge = self.merge, None
+            act()
+            self.merges, self.merge = self.merges + 1, act
+        return super().list(prefix)
+
+
+def test_writers_that_merge_faster_than_a_check_reads_hide_no_pack_from_it(tmp_path: Path) -> None:
+    """It then went by no segment at all, and said that the index was damaged (3.13)."""
+    storage = Merging()
+    make_repository(storage)
+    (tmp_path / "file").write_bytes(pattern(3_000_000, 1))
+    repository = opened(storage)
+    back_up_tree(repository, tmp_path)
+    writer = opened(storage)
+    packs = tuple(packs_of(writer.catalogue.live(lambda *_: True)))
+    merged = writer.store.ids(ObjectKind.INDEX)
+
+    def merge() -> None:
+        record = SegmentRecord(1, bytes(16), len(merged), (merged[-1],), packs)
+        merged.append(writer.store.put(ObjectKind.INDEX, encode(record)))
+        if len(merged) > 2:
+            writer.store.remove(ObjectKind.INDEX, merged[-3])
+
+    storage.merge = merge
+    report = run(storage)
+    assert storage.merges > 4
+    assert (report.problems, report.packs, report.unreferenced_packs) == ([], len(packs), 0)
