@@ -199,6 +199,20 @@ def test_clients_that_do_not_read_their_answers_leave_others_theirs(web):
         assert web.ask(get())[0] == 200
 
 
+def test_a_long_answer_ends_when_its_process_stops(tmp_path):
+    """Nobody who follows a log holds up the stop, and what they were sent has an end."""
+    made = Web(tmp_path)
+    with made.connect() as client:
+        client.sendall(get("/stream"))
+        assert b"on" in client.recv(65536) + client.recv(65536)
+        made.main.terminate()
+        rest = b""
+        while piece := client.recv(65536):
+            rest += piece
+    assert b"stopped" in rest
+    assert made.main.wait(30) == 0
+
+
 def test_orphaned_workers_end_even_with_half_open_connections(tmp_path):
     made = Web(tmp_path)
     clients = []

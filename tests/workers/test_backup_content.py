@@ -64,7 +64,7 @@ def download(backup: Backup, path: str) -> tuple[Any, bytes]:
     return response, content
 
 
-def test_a_file_comes_whole_as_an_attachment_and_is_audited(backup: Backup) -> None:
+def test_a_file_comes_whole_as_an_attachment_and_is_audited_and_nothing_else_comes(backup: Backup) -> None:
     response, content = download(backup, "large")
     assert content == LARGE
     assert response["Content-Length"] == str(len(LARGE))
@@ -79,17 +79,13 @@ def test_a_file_comes_whole_as_an_attachment_and_is_audited(backup: Backup) -> N
     assert response["Content-Disposition"].startswith("attachment; filename")
     assert "X-Evil" not in response.headers
     assert "\n" not in response["Content-Disposition"]
-    # Every place was given back.
-    assert long_answers.PLACES._held == 0
-
-
-def test_what_is_no_file_or_not_allowed_is_told_apart(backup: Backup) -> None:
     ask(backup, "none").refused(404, "PATH_NOT_IN_BACKUP")
     assert ask(backup, "").refused(400, "VALIDATION_FAILED")["details"] == {"path": ["Is no regular file."]}
     others = ("repositories.read", "runs.read", "restores.run", "repositories.write")
     ask(backup, "large", *others).refused(403, "PERMISSION_DENIED")
     assert ApiClient().request("HEAD", address(backup, "large")).status == 405
-    assert not AuditEntry.objects.filter(action="backup.read_content").exists()
+    assert AuditEntry.objects.filter(action="backup.read_content").count() == 2
+    # Every place was given back.
     assert long_answers.PLACES._held == 0
 
 
@@ -107,18 +103,16 @@ def test_where_the_server_does_not_reach_it_the_command_to_type_does(backup: Bac
     program = [sys.executable, "-m", "repositories.cli", *words, *given]
     subprocess.run(program, cwd=place.directory, env={**os.environ, "PYTHONPATH": str(PROJECT)}, check=True)
     assert (place.directory / "large").read_bytes() == LARGE
+    # Nor is another repository in its place read.
+    os.rename(place.location, place.directory / "mine")
+    scenario.new_repository(Path(place.location))
+    ask(backup, "large").refused(409, "REPOSITORY_NOT_REACHABLE")
 
 
 def test_remote_media_are_the_workers_alone() -> None:
     backup = make_backup(make_repository(location="s3:https://s3.example.org/bucket/vault"))
     error = ask(backup, "a").refused(409, "REPOSITORY_NOT_REACHABLE")
     assert error["details"]["command"].startswith("./syncova repo dump s3:https://s3.example.org/bucket/vault ")
-
-
-def test_another_repository_in_its_place_is_not_read(backup: Backup, place: Ground) -> None:
-    os.rename(place.location, place.directory / "mine")
-    scenario.new_repository(Path(place.location))
-    ask(backup, "large").refused(409, "REPOSITORY_NOT_REACHABLE")
 
 
 def test_a_download_that_breaks_off_is_short_and_leaves_nothing(
