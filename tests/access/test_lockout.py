@@ -62,7 +62,7 @@ def test_the_wait_ends_by_itself_and_by_hand(alice: User, monkeypatch: pytest.Mo
 
 @pytest.mark.django_db
 def test_a_right_password_begins_anew(alice: User) -> None:
-    for _ in range(3):
+    for _ in range(2):
         for _ in range(LIMIT - 1):
             log_in()
         assert log_in(password=RIGHT).status_code == 302

@@ -102,12 +102,29 @@ def test_the_trail_has_a_right_of_its_own() -> None:
 def test_each_page_begins_in_its_index(query: str, index: str) -> None:
     for number in range(3):
         record(number)
+    others()
     client = ApiClient("audit.read")
     cursor = client.get(f"audit?limit=1&{query}").json["next_cursor"]
     for page in (f"audit?limit=1&{query}", f"audit?limit=1&{query}&cursor={cursor}"):
         (plan,) = plans(partial(client.get, page))
         assert f"using {index} on audit_entries" in plan
         assert "Sort" not in plan
+
+
+def others() -> None:
+    """Make so many other entries that a wrong index would have to read them, and let the database know."""
+    AuditEntry.objects.bulk_create(
+        AuditEntry(
+            at=NOW + dt.timedelta(minutes=1, seconds=number),
+            actor=f"other {number}",
+            action=f"other.{number}",
+            subject_type="run",
+            subject_id=str(number),
+        )
+        for number in range(600)
+    )
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE audit_entries")
 
 
 def plans(work: Any) -> list[str]:
