@@ -66,22 +66,14 @@ def token_create(
     One that a caller makes is theirs: it may and sees no more than they, and ends no later than what made it.
     Raises ValidationFailedError, PermissionDeniedError.
     """
-    unknown = sorted(set(scopes) - set(ALL_SCOPES))
-    if unknown or not scopes or not name.strip():
-        raise ValidationFailedError(
-            "A token needs a name and at least one known right.",
-            hint=f"Known rights: {', '.join(ALL_SCOPES)}.",
-            details={"scopes": unknown} if unknown else {},
-        )
+    _check_rights(name, scopes)
     caller = None if isinstance(maker, str) else maker
     # Groups are written in small letters everywhere.
     worker_groups = None if worker_groups is None else sorted({group.lower() for group in worker_groups})
     if caller is not None:
         expires_at = _bounded(caller, scopes, expires_at)
         worker_groups = _seen(caller, worker_groups)
-    if expires_at is not None and expires_at <= now:
-        sentence = "Has to lie ahead."
-        raise ValidationFailedError(f"expires_at: {sentence}", details={"expires_at": [sentence]})
+    _check_end(expires_at, now)
     plain = make_token()
     with transaction.atomic():
         token = ApiToken.objects.create(
@@ -95,14 +87,7 @@ def token_create(
             user_id=caller.user_id if caller else None,
             parent=caller.token if caller else None,
         )
-        audit_record(
-            actor=maker if isinstance(maker, str) else maker.actor,
-            action="token.create",
-            subject_type="token",
-            subject_id=plain.prefix,
-            now=now,
-            details=_told(token),
-        )
+        _record_token(token, maker if isinstance(maker, str) else maker.actor)
     return token, plain.text
 
 
@@ -135,9 +120,36 @@ def no_such_token(prefix: str) -> TokenNotFoundError:
     return TokenNotFoundError(f"There is no token {prefix!r}.", hint="List the tokens with: manage token_list")
 
 
-def _told(token: ApiToken) -> dict[str, object]:
-    ends = instant(token.expires_at)
-    return {"name": token.name, "scopes": token.scopes, "worker_groups": token.worker_groups, "expires_at": ends}
+def _record_token(token: ApiToken, actor: str) -> None:
+    audit_record(
+        actor=actor,
+        action="token.create",
+        subject_type="token",
+        subject_id=token.prefix,
+        now=token.created_at,
+        details={
+            "name": token.name,
+            "scopes": token.scopes,
+            "worker_groups": token.worker_groups,
+            "expires_at": instant(token.expires_at),
+        },
+    )
+
+
+def _check_rights(name: str, scopes: Sequence[str]) -> None:
+    unknown = sorted(set(scopes) - set(ALL_SCOPES))
+    if unknown or not scopes or not name.strip():
+        raise ValidationFailedError(
+            "A token needs a name and at least one known right.",
+            hint=f"Known rights: {', '.join(ALL_SCOPES)}.",
+            details={"scopes": unknown} if unknown else {},
+        )
+
+
+def _check_end(expires_at: dt.datetime | None, now: dt.datetime) -> None:
+    if expires_at is not None and expires_at <= now:
+        sentence = "Has to lie ahead."
+        raise ValidationFailedError(f"expires_at: {sentence}", details={"expires_at": [sentence]})
 
 
 def _seen(maker: Principal, wanted: list[str] | None) -> list[str] | None:

@@ -2,7 +2,6 @@
 
 import json
 import logging
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -42,7 +41,7 @@ class Collected:
 
 
 @pytest.fixture
-def out(caplog: pytest.LogCaptureFixture, settings: Any) -> Iterator[Collected]:
+def out(caplog: pytest.LogCaptureFixture, settings: Any) -> Collected:
     settings.SYNCOVA_WAKE = settings.SYNCOVA_DOORBELL = ""
     settings.SYNCOVA_INSPECT = "tests.repositories.doorbells.ring"
     caplog.set_level(logging.DEBUG)
