@@ -28,7 +28,7 @@ class BackupContentView(ApiView):
 
     content_negotiation_class = OwnForm
     scopes = {"GET": (Scope.BACKUPS_READ_CONTENT,)}
-    queries = {"GET": ContentFilter}
+    queries, media = {"GET": ContentFilter}, {"GET": "application/octet-stream"}
 
     def get(self, request: Request, repository_id: uuid.UUID, backup: str) -> StreamingHttpResponse:
         """Return the file's bytes."""

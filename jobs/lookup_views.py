@@ -13,13 +13,13 @@ from rest_framework.response import Response
 from jobs.database_time import database_now
 from jobs.errors import GroupNotServedError
 from jobs.groups import is_served
+from jobs.lookup_answers import EITHER, FILES, FOUND, PENDING
 from jobs.lookup_serializers import FilesFilter, FindFilter, answer_json, lookup_json, question_of
 from repositories.backup_listing import backup_of
 from repositories.backup_views import READ
 from repositories.errors import LookupFailedError, PathNotInBackupError
 from repositories.lookup_rows import LookupState, RepositoryLookup
 from repositories.lookups import Question, lookup_ask, lookup_get
-from repositories.selectors import repository_get
 from syncova_project import clock
 from syncova_project.rest import ApiView
 from syncova_project.web.long_answers import PLACES, pause
@@ -33,6 +33,7 @@ class BackupFilesView(ApiView):
 
     scopes = {"GET": READ}
     queries = {"GET": FilesFilter}
+    answers, pending = {"GET": FILES}, {"GET": PENDING}
 
     def get(self, request: Request, repository_id: uuid.UUID, backup: str) -> Response:
         """Return one page of the directory's entries, or the one object at the path."""
@@ -44,6 +45,7 @@ class BackupFindView(ApiView):
 
     scopes = {"GET": READ}
     queries = {"GET": FindFilter}
+    answers, pending = {"GET": FOUND}, {"GET": PENDING}
 
     def get(self, request: Request, repository_id: uuid.UUID, backup: str) -> Response:
         """Return one page of what the pattern fits, in the order of the backup."""
@@ -54,12 +56,11 @@ class LookupView(ApiView):
     """GET reads the answer of a lookup that took longer: 202 until it is there, and for ten minutes."""
 
     scopes = {"GET": READ}
+    answers, pending = {"GET": EITHER}, {"GET": PENDING}
 
     def get(self, request: Request, lookup_id: uuid.UUID) -> Response:
         """Return what the request that made the lookup would have returned."""
-        row = lookup_get(lookup_id, now=database_now())
-        repository_get(row.repository_id)
-        return _answer(_awaited(row))
+        return _answer(_awaited(lookup_get(lookup_id, now=database_now())))
 
 
 def _asked(question: Question) -> Response:

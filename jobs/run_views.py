@@ -12,6 +12,7 @@ from rest_framework.response import Response
 from jobs.database_time import database_now
 from jobs.listing import RUN_ORDERINGS, HeldSentences, runs_matching
 from jobs.log_stream import LogStream
+from jobs.lookup_answers import LOG
 from jobs.negotiation import OwnForm
 from jobs.representations import RunPage, event_json, log_json, run_json, run_page_json
 from jobs.run_answers import EVENTS, RUN, RUN_PAGE, RUNS
@@ -96,7 +97,7 @@ class RunLogView(ApiView):
 
     content_negotiation_class = OwnForm
     scopes = {"GET": READ}
-    queries = {"GET": LogFilter}
+    queries, answers, media = {"GET": LogFilter}, {"GET": LOG}, {"GET": "text/event-stream"}
 
     def get(self, request: Request, run_id: uuid.UUID) -> HttpResponseBase:
         """Return up to `limit` lines after the given one, or the stream."""

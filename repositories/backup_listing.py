@@ -12,7 +12,7 @@ from django.db.models import Q, QuerySet
 
 from repositories.errors import BackupUnknownError
 from repositories.models import Backup
-from repositories.selectors import repositories_visible
+from syncova_project.access.visibility import within_sight
 from syncova_project.paging import Ordering
 
 BACKUP_ORDERINGS: Final[Mapping[str, Ordering]] = {
@@ -24,7 +24,7 @@ COMPLETE, PARTIAL = "complete", "partial"
 
 def backups_visible() -> QuerySet[Backup]:
     """Return the backups of visible repositories, each with its repository."""
-    return Backup.objects.select_related("repository").filter(repository__in=repositories_visible().order_by())
+    return within_sight(Backup.objects.select_related("repository"), "repository__worker_group")
 
 
 def backup_get(backup_id: uuid.UUID) -> Backup:

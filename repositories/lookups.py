@@ -22,6 +22,7 @@ from repositories.identifiers import new_id
 from repositories.lookup_rows import LookupState, RepositoryLookup
 from repositories.models import Backup
 from repositories.vault import seal, unseal
+from syncova_project.access.visibility import within_sight
 
 # How long an answer can be read, by whoever asks the same; a backup never changes.
 KEPT_FOR: Final = dt.timedelta(minutes=10)
@@ -93,7 +94,8 @@ def lookup_ask(question: Question, *, now: dt.datetime) -> RepositoryLookup:
 
 def lookup_get(lookup_id: uuid.UUID, *, now: dt.datetime) -> RepositoryLookup:
     """Return a lookup that is not forgotten yet, or raise LookupUnknownError; one that no worker took is rung again."""
-    row = RepositoryLookup.objects.filter(pk=lookup_id, expires_at__gt=now).first()
+    seen = within_sight(RepositoryLookup.objects.filter(expires_at__gt=now), "repository__worker_group")
+    row = seen.filter(pk=lookup_id).first()
     if row is None:
         raise LookupUnknownError(
             f"There is no lookup {lookup_id}.", hint="Answers are kept for ten minutes: ask the same again."

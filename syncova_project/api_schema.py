@@ -113,9 +113,17 @@ class ApiSchema(AutoSchema):
     def get_response_serializers(self) -> Any:
         """Return the success of the view and the one shape of all its errors."""
         status = self._described.statuses.get(self.method, 200)
-        form = self._described.answers.get(self.method, OpenApiTypes.OBJECT)
-        success = OpenApiResponse(None if status == 204 else form, description="Done.")
-        return {str(status): success, "default": OpenApiResponse(ErrorBody, description="Refused or failed.")}
+        form = self._described.answers.get(self.method)
+        told: dict[Any, Any] = {"default": OpenApiResponse(ErrorBody, description="Refused or failed.")}
+        media, pending = self._described.media.get(self.method), self._described.pending.get(self.method)
+        if media is not None:
+            told[str(status), media] = OpenApiResponse(OpenApiTypes.BINARY, description="Done.")
+        if media is None or form is not None:
+            success = None if status == 204 else form or OpenApiTypes.OBJECT
+            told[str(status), "application/json"] = OpenApiResponse(success, description="Done.")
+        if pending is not None:
+            told["202"] = OpenApiResponse(pending, description="Not yet: ask again at Location.")
+        return told
 
 
 def complete(result: dict[str, Any], **_context: Any) -> dict[str, Any]:

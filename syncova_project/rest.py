@@ -61,8 +61,9 @@ class BoundedJSONParser(JSONParser):
 class ApiView(APIView):
     """A view of the API, told per method: `scopes` are the rights of which one is needed (none: nobody gets in),
     `bodies` and `queries` are what it reads, `examples` bodies that it takes, `answers` the forms of what it answers,
-    in the words of answer_shapes, `statuses` with which status when that is not 200, `conditions` whether it needs the
-    header If-Match (False: reads it where it is sent).
+    in the words of answer_shapes, `statuses` with which status when that is not 200, `pending` the form of a 202 that
+    stands for an answer to come, `media` what it answers instead of JSON, or beside it where it has a form,
+    `conditions` whether it needs the header If-Match (False: reads it where it is sent).
     """
 
     schema = ApiSchema()
@@ -78,6 +79,8 @@ class ApiView(APIView):
     examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     answers: ClassVar[Mapping[str, Form]] = {}
     statuses: ClassVar[Mapping[str, int]] = {}
+    pending: ClassVar[Mapping[str, Form]] = {}
+    media: ClassVar[Mapping[str, str]] = {}
     conditions: ClassVar[Mapping[str, bool]] = {}
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
