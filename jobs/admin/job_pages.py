@@ -1,12 +1,13 @@
 """Admin pages of jobs, their revisions and dependencies."""
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django.contrib import admin
 from django.db.models import OuterRef, Prefetch, QuerySet, Subquery
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils.html import format_html
 
 from jobs.admin.job_actions import ACTIONS
@@ -15,9 +16,12 @@ from jobs.admin.marks import marked
 from jobs.models import Job, JobDependency, JobRevision, Run, Schedule
 from jobs.selectors import phase
 from jobs.states import ACTIVE_STATES, ScheduleState
+from syncova_project.access.people import may
+from syncova_project.access.scopes import Scope
 from syncova_project.admin_pages.lists import HistoryList
 from syncova_project.admin_pages.pages import PageAdmin, address_of
 from syncova_project.admin_pages.panels import Panel
+from syncova_project.log import single_line
 from syncova_project.read_only_admin import EMPTY, shown
 
 
@@ -35,8 +39,13 @@ class StandingFilter(admin.SimpleListFilter):
         """Return what can be asked for."""
         return [(name, label) for name, label, _ in self._CHOICES]
 
+    def choices(self, changelist: Any) -> Iterator[Any]:
+        """Return the choices; the first one is none of them."""
+        for number, choice in enumerate(super().choices(changelist)):
+            yield choice if number else {**choice, "display": "Not deleted"}
+
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Return the jobs that are asked for; without a choice those that are kept, and on pages of one job all."""
+        """Return the jobs that are asked for; without a choice those that are kept."""
         chosen = next((conditions for name, _, conditions in self._CHOICES if name == self.value()), None)
         return queryset.filter(**(chosen or {"deleted_at__isnull": True}))
 
@@ -91,6 +100,10 @@ class JobAdmin(PageAdmin):
             Prefetch("runs", queryset=active, to_attr="active_runs")
         )
 
+    def get_list_display(self, request: HttpRequest) -> tuple[Any, ...]:
+        """Add what may be done to a job at once, for those who may."""
+        return (*self.list_display, "at_once") if may(request.user, Scope.JOBS_RUN) else self.list_display
+
     def headline(self, obj: Any) -> Sequence[str]:
         """Say how the job stands."""
         return job_headline(obj)
@@ -113,6 +126,17 @@ class JobAdmin(PageAdmin):
         """Lead to the run that waits or runs."""
         run = next(iter(job.active_runs), None)
         return EMPTY if run is None else _linked(run.pk, marked(phase(run)))
+
+    @admin.display(description="at once")
+    def at_once(self, job: Job) -> str:
+        """Run a job, or resume a paused one, by the form that the list stands in."""
+        if job.deleted_at is not None:
+            return EMPTY
+        name, label = ("run", "Run now") if job.paused_at is None else ("resume", "Resume")
+        address = reverse("admin:jobs_job_do", args=[job.pk, name])
+        told = f"{label}: {single_line(job.name)}"
+        button = '<button type="submit" class="button" formaction="{}" aria-label="{}">{}</button>'
+        return format_html(button, address, told, label)
 
     @admin.display(description="last result", ordering="last_state")
     def last_result(self, job: Job) -> str:

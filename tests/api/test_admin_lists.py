@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from jobs import run_log
 from jobs.database_time import database_now
-from jobs.models import Job, Run, ScheduleDecision
+from jobs.models import Run, ScheduleDecision
 from jobs.run_log import LogLine
 from jobs.services import WindowInput, window_create
 from repositories.models import Repository
@@ -106,12 +106,10 @@ def test_what_has_no_index_is_no_filter(lookup: str) -> None:
     assert operator().get(f"{RUNS}?{lookup}=x").status_code == 400
 
 
-def test_a_runs_page_reads_what_is_its_own() -> None:
-    """No query of it walks through history; its number is the same for any number of rows beneath the run."""
+def test_pages_of_runs_and_jobs_read_what_is_their_own() -> None:
+    """None of their queries walks through history; a run's page costs the same for any number of rows beneath it."""
     long_history()
-    job = make_job()
-    run = make_run(job, "failed")
-    client, costs = operator(), []
+    run, client, costs = make_run(make_job(), "failed"), operator(), []
     address = reverse("admin:jobs_run_change", args=[run.pk])
     harmless_page(client, address)
     for number in range(2):
@@ -119,21 +117,13 @@ def test_a_runs_page_reads_what_is_its_own() -> None:
         with CaptureQueriesContext(connection) as queries:
             harmless_page(client, address)
         costs.append(len(queries))
-    for query in asked(partial(harmless_page, client, address), "runs"):
-        assert "Seq Scan on runs" not in plan_of(query), query
     assert costs[0] == costs[1] <= 16
-
-
-def test_a_jobs_page_reads_no_history() -> None:
-    long_history()
-    job, client = Job.objects.order_by("id").first(), operator()
-    assert job is not None
-    address = reverse("admin:jobs_job_change", args=[job.pk])
-    queries = asked(partial(harmless_page, client, address), "runs")
-    assert queries
-    for query in queries:
-        assert COUNTING.search(query) is None
-        assert "Seq Scan on runs" not in plan_of(query), query
+    for page in (address, reverse("admin:jobs_job_change", args=[run.job_id])):
+        asks = asked(partial(harmless_page, client, page), "runs")
+        assert asks
+        for query in asks:
+            assert COUNTING.search(query) is None
+            assert "Seq Scan on runs" not in plan_of(query), query
 
 
 def test_repositories_tell_what_is_proven_by_one_query() -> None:

@@ -61,6 +61,7 @@ def log_in(browser: Browser, bench: Bench, url: str) -> None:
     browser.write("#id_password", (bench.layout.secrets / "admin_password").read_text().strip())
     browser.run("document.querySelector('#login-form').requestSubmit()")
     browser.wait_for("Jobs whose last run did not succeed")
+    assert flaws(browser) == []
 
 
 def see_why(browser: Browser) -> None:
@@ -90,7 +91,10 @@ def mend(browser: Browser, home: Path) -> None:
 
 
 def run_and_watch(browser: Browser) -> None:
-    """Run the job; the page becomes that of the success by itself."""
+    """Run the job from the list of jobs; the page becomes that of the success by itself."""
+    browser.go(f"{browser.address().partition('/admin/')[0]}/admin/jobs/job/")
+    browser.wait_for("Run now")
+    assert flaws(browser) == []
     browser.press("Run now")
     browser.wait_for("The run is queued.")
     browser.run("window.stayed = true")
