@@ -60,8 +60,8 @@ _SECURE = SYNCOVA_PUBLIC_URL.startswith("https://")
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _SECURE
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _SECURE else None
 SECURE_HSTS_SECONDS = 31_536_000 if _SECURE and not is_loopback_url(SYNCOVA_PUBLIC_URL) else 0
-# Web has no TLS: the proxy that has it sends plain requests away (W008), and cookies never travel in clear. Whether
-# other hosts of the domain have TLS is not ours to promise to browsers (W005, W021).
+# Web's one port speaks TLS or plain HTTP, never both: the proxy that brings TLS sends plain requests away (W008), and
+# cookies never travel in clear. Whether other hosts of the domain have TLS is not ours to promise (W005, W021).
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W008", "security.W021"]
 SESSION_COOKIE_HTTPONLY = True
 X_FRAME_OPTIONS = "DENY"

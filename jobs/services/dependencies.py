@@ -30,8 +30,9 @@ def job_depend(*, job_id: uuid.UUID, depends_on: Sequence[uuid.UUID], actor: str
     """
     with transaction.atomic():
         job, predecessors = lock_with_predecessors(job_id, depends_on)
+        before = list(JobDependency.objects.filter(job=job).values_list("predecessor__name", flat=True))
         if replace_dependencies(job, predecessors, now=now):
-            _write_revision(job, predecessors, actor, now)
+            _write_revision(job, actor, now, before=sorted(before), after=[one.name for one in predecessors])
     request_pass()
     return job
 
@@ -114,12 +115,12 @@ def _cycle(way: Sequence[uuid.UUID]) -> DependencyCycleError:
     )
 
 
-def _write_revision(job: Job, predecessors: Sequence[Job], actor: str, now: dt.datetime) -> None:
+def _write_revision(job: Job, actor: str, now: dt.datetime, *, before: Sequence[str], after: Sequence[str]) -> None:
     job.revision_number += 1
     job.updated_at = now
     job.save(update_fields=["revision_number", "updated_at"])
     write_revision(job, actor, now=now)
-    details = {"name": job.name, "depends_on": [one.name for one in predecessors]}
+    details = {"name": job.name, "depends_on": after, "before": before}
     audit_record(actor=actor, action="job.depend", subject_type="job", subject_id=job.id, now=now, details=details)
 
 

@@ -43,7 +43,7 @@ def upkeep_set(
     with transaction.atomic():
         repository = _locked(repository_id)
         _refuse(kind, repository, parameters)
-        _end(kind, repository, "replanned", now)
+        ended = _end(kind, repository, "replanned", now)
         plan = UpkeepPlan.objects.create(
             id=new_id(now),
             repository=repository,
@@ -54,8 +54,8 @@ def upkeep_set(
             created_at=now,
             **planned(schedule, schedule.next_after(now)),
         )
-        told = {"kind": str(kind), "schedule": plan.definition, "parameters": plan.parameters}
-        _audit("upkeep.set", repository, actor, now, told)
+        before = None if ended is None else _told(ended)
+        _audit("upkeep.set", repository, actor, now, {"kind": str(kind), **_told(plan), "before": before})
         request_pass()
     return plan
 
@@ -64,12 +64,13 @@ def upkeep_end(kind: RunKind, *, repository_id: uuid.UUID, actor: str, now: dt.d
     """End a plan; its runs stay, and what waits goes on. Raises UpkeepPlanNotFoundError."""
     with transaction.atomic():
         repository = _locked(repository_id)
-        if not _end(kind, repository, "plan_ended", now):
+        ended = _end(kind, repository, "plan_ended", now)
+        if ended is None:
             raise UpkeepPlanNotFoundError(
                 f"The repository {repository.name} has no plan for {kind}.",
                 hint=f"List them with: GET /api/v1/repositories/{repository_id}/upkeep",
             )
-        _audit("upkeep.end", repository, actor, now, {"kind": str(kind)})
+        _audit("upkeep.end", repository, actor, now, {"kind": str(kind), "before": _told(ended)})
 
 
 def _locked(repository_id: uuid.UUID) -> Repository:
@@ -77,15 +78,19 @@ def _locked(repository_id: uuid.UUID) -> Repository:
     return Repository.objects.select_for_update(no_key=True).get(pk=repository_id)
 
 
-def _end(kind: RunKind, repository: Repository, reason_code: str, now: dt.datetime) -> bool:
+def _told(plan: UpkeepPlan) -> dict[str, object]:
+    return {"schedule": plan.definition, "parameters": plan.parameters}
+
+
+def _end(kind: RunKind, repository: Repository, reason_code: str, now: dt.datetime) -> UpkeepPlan | None:
     kept = UpkeepPlan.objects.select_for_update(no_key=True)
     plan = kept.filter(repository=repository, kind=kind, deleted_at__isnull=True).first()
     if plan is None:
-        return False
+        return None
     if not plan.flag:
         decide_due(plan, reason_code, now=now)
     UpkeepPlan.objects.filter(id=plan.id).update(deleted_at=now, next_at=None)
-    return True
+    return plan
 
 
 def _refuse(kind: RunKind, repository: Repository, parameters: Mapping[str, Any]) -> None:

@@ -36,6 +36,7 @@ def test_a_change_replaces_all_makes_a_revision_and_is_audited() -> None:
     assert revision.snapshot["depends_on"] == [str(second.id)]
     entries = AuditEntry.objects.filter(action="job.depend").order_by("id")
     assert [entry.details["depends_on"] for entry in entries] == [["database", "files"], ["files"]]
+    assert [entry.details["before"] for entry in entries] == [[], ["database", "files"]]
 
 
 @pytest.mark.django_db

@@ -132,7 +132,10 @@ def test_a_new_plan_replaces_the_old_one_and_loses_no_due_instant() -> None:
     replaced = upkeep_set(RunKind.PRUNE, repository_id=plan.repository_id, now=NOW + dt.timedelta(minutes=1), **asked)
     assert UpkeepDecision.objects.get(upkeep=plan).reason_code == "replanned"
     assert (next_of(plan), next_of(replaced)) == (None, NOW + dt.timedelta(hours=3))
-    assert [entry.action for entry in AuditEntry.objects.order_by("id")] == ["upkeep.set"] * 2
+    first, second = AuditEntry.objects.order_by("id")
+    assert (first.action, second.action, first.details["before"]) == ("upkeep.set", "upkeep.set", None)
+    assert second.details["before"] == {"schedule": first.details["schedule"], "parameters": {}}
+    assert second.details["schedule"]["time"] == "05:00"
 
 
 def test_an_ended_plan_is_due_no_more() -> None:

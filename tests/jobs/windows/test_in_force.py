@@ -175,6 +175,8 @@ def test_a_change_of_windows_reaches_what_waits(django_capture_on_commit_callbac
     assert (again(run).not_before, run.held_code, run.held_since) == (NOW + HOUR, "", None)
     trail = AuditEntry.objects.filter(subject_type="window").order_by("id").values_list("action", "actor")
     assert list(trail) == [("window.create", "alice"), ("window.change", "bob"), ("window.delete", "bob")]
+    told = AuditEntry.objects.get(action="window.change").details
+    assert (told["before"]["length_seconds"], told["length_seconds"]) == (NIGHT["length_seconds"], 8 * 3600)
 
 
 def test_a_retry_that_waits_for_its_back_off_is_left_to_admission() -> None:
