@@ -31,9 +31,9 @@ def _serve() -> int:
     from repositories.engine.process import channel, protocol, runner
 
     pipes = channel.claim_pipes()
-    pipes.start_reading(runner.begin)
     signal.signal(signal.SIGTERM, lambda *_: pipes.cancel())
     signal.signal(signal.SIGINT, lambda *_: pipes.cancel())
+    pipes.start_reading(runner.begin)
     runner.prepare(sys.argv[1:])
     try:
         request = pipes.read_request()
