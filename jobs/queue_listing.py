@@ -5,21 +5,20 @@ whose time has not come stand behind all others, the next one first.
 """
 
 import datetime as dt
-import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import Any, Final
 
+from django.db import connection
+
 from jobs.models import Run
-from jobs.queue import order_key
+from jobs.queue import ORDER_SQL
 from jobs.selectors import runs_visible
 from jobs.states import RunState
 from syncova_project.paging import Ordering, PageRequest, open_place, sign_place
 
 QUEUE: Final = Ordering("queue")
 _LISTED: Final = "queue"
-_COLUMNS: Final = ("id", "priority", "created_at", "not_before", "repository_id", "job_id", "kind", "held_code")
 _FILTERS: Final[Mapping[str, str]] = {
     "repository": "repository_id",
     "job": "job_id",
@@ -27,8 +26,28 @@ _FILTERS: Final[Mapping[str, str]] = {
     "priority": "priority",
     "held": "held_code",
 }
-# Whether it has to wait for its time, then the place among those like it.
-_Place = tuple[bool, float, int, dt.datetime, uuid.UUID]
+_COLUMNS: Final = ("id", "priority", "created_at", "not_before", "repository_id", "job_id", "kind", "held_code")
+# The last run of the page before may have left the queue: a mark stands where it stood, and counts as no run.
+_PLACED: Final = """
+WITH runs AS (
+    SELECT seen.*, false AS is_mark FROM ({seen}) AS seen ({columns})
+    UNION ALL
+    SELECT %(id)s::uuid, %(priority)s::text, %(created_at)s::timestamptz, %(not_before)s::timestamptz,
+           NULL, NULL, NULL, NULL, true
+    WHERE %(id)s::uuid IS NOT NULL
+), placed AS (
+    SELECT runs.*, count(*) FILTER (WHERE NOT is_mark) OVER place AS position, bool_or(is_mark) OVER place AS is_after
+    FROM runs
+    WINDOW place AS (
+        ORDER BY runs.not_before > %(now)s, CASE WHEN runs.not_before > %(now)s THEN runs.not_before END,
+                 {order}, runs.is_mark
+        ROWS UNBOUNDED PRECEDING
+    )
+)
+SELECT id, position, (SELECT count(*) FROM runs WHERE NOT is_mark) FROM placed
+WHERE NOT is_mark AND (is_after OR %(id)s::uuid IS NULL) {filters} ORDER BY position LIMIT %(most)s
+"""
+_NOBODY: Final = dict.fromkeys(("id", "priority", "created_at", "not_before"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,34 +73,36 @@ def queue_page(filters: Mapping[str, Any], cursor: str, limit: int, *, now: dt.d
     Waiting runs rise with time; all pages after the first show the order of the moment at which the first was read.
     """
     wanted = PageRequest(QUEUE, filters, cursor, limit)
-    moment, after = _opened(wanted) if cursor else (now, None)
+    moment, last = _opened(wanted) if cursor else (now, _NOBODY)
     visible = runs_visible().filter(state=RunState.QUEUED, admitted_at__isnull=True)
-    placed = sorted(((_place(row, moment), row) for row in visible.order_by().values(*_COLUMNS)), key=itemgetter(0))
-    chosen = [
-        (position, place, row["id"])
-        for position, (place, row) in enumerate(placed, start=1)
-        if (after is None or place > after) and all(row[_FILTERS[name]] == value for name, value in filters.items())
-    ]
-    shown = chosen[:limit]
-    runs = visible.in_bulk([run_id for _, _, run_id in shown])
-    rows = [Placed(position, runs[run_id]) for position, _, run_id in shown if run_id in runs]
-    following = _signed(wanted, moment, shown[-1][1]) if len(chosen) > limit else None
-    return QueuePage(rows, len(placed), following)
+    found = _placed(visible, filters, {**last, "now": moment, "most": limit + 1})
+    waiting = found[0][2] if found else visible.count()
+    shown = found[:limit]
+    runs = visible.in_bulk([run_id for run_id, _, _ in shown])
+    rows = [Placed(position, runs[run_id]) for run_id, position, _ in shown if run_id in runs]
+    following = _signed(wanted, moment, rows[-1].run) if rows and len(found) > limit else None
+    return QueuePage(rows, waiting, following)
 
 
-def _place(row: Mapping[str, Any], now: dt.datetime) -> _Place:
-    if row["not_before"] > now:
-        return True, 0.0, 0, row["not_before"], row["id"]
-    return False, *order_key(row["priority"], max(row["created_at"], row["not_before"]), row["id"], now)
+def _placed(visible: Any, filters: Mapping[str, Any], told: Mapping[str, Any]) -> list[tuple[Any, int, int]]:
+    """Return id, place and the queue's length of the chosen runs, in order."""
+    asked = {f"filter_{name}": value for name, value in filters.items()}
+    chosen = "".join(f" AND {_FILTERS[name]} = %(filter_{name})s" for name in filters)
+    with connection.cursor() as cursor:
+        seen = cursor.mogrify(*visible.order_by().values_list(*_COLUMNS).query.sql_with_params()).decode()
+        statement = _PLACED.format(
+            seen=seen.replace("%", "%%"), columns=", ".join(_COLUMNS), order=ORDER_SQL, filters=chosen
+        )
+        cursor.execute(statement, {**told, **asked})
+        return list(cursor.fetchall())
 
 
-def _signed(wanted: PageRequest, moment: dt.datetime, place: _Place) -> str:
-    postponed, effective, base, since, run_id = place
-    value = [moment.isoformat(), postponed, effective, base, since.isoformat()]
-    return sign_place(wanted, _LISTED, value, run_id)
+def _signed(wanted: PageRequest, moment: dt.datetime, last: Run) -> str:
+    value = [moment.isoformat(), last.priority, last.created_at.isoformat(), last.not_before.isoformat()]
+    return sign_place(wanted, _LISTED, value, last.pk)
 
 
-def _opened(wanted: PageRequest) -> tuple[dt.datetime, _Place]:
-    (moment, postponed, effective, base, since), run_id = open_place(wanted, _LISTED)
-    place = postponed, effective, base, dt.datetime.fromisoformat(since), run_id
-    return dt.datetime.fromisoformat(moment), place
+def _opened(wanted: PageRequest) -> tuple[dt.datetime, dict[str, Any]]:
+    (moment, priority, created_at, not_before), run_id = open_place(wanted, _LISTED)
+    last = {"id": run_id, "priority": priority, "created_at": created_at, "not_before": not_before}
+    return dt.datetime.fromisoformat(moment), last

@@ -8,7 +8,7 @@ import uuid
 from typing import Any, Final
 
 from django.conf import settings
-from django.db.models import Min, Q, QuerySet
+from django.db.models import Case, Min, OuterRef, QuerySet, Subquery, When
 
 from jobs import calendar
 from jobs.errors import no_such_run
@@ -24,14 +24,16 @@ MISSED_BEATS: Final = 3
 STALLED_AFTER: Final = dt.timedelta(minutes=15)
 
 # A paused job is not due, whatever its schedules planned before the pause.
-_DUE = Q(paused_at__isnull=True, schedules__state=ScheduleState.ACTIVE, schedules__deleted_at__isnull=True)
+_PLANNED: Final = Schedule.objects.filter(state=ScheduleState.ACTIVE, deleted_at__isnull=True)
 
 
 def jobs_visible() -> QuerySet[Job]:
     """Return the jobs that are not deleted and that the caller sees, each with `next_run_at`, its least instant."""
     seen = within_sight(Job.objects.filter(deleted_at__isnull=True), "repository__worker_group")
     kept = seen.select_related("repository", "runner")
-    return kept.annotate(next_run_at=Min("schedules__next_at", filter=_DUE))
+    # Asked for each job that is shown: joined and grouped, the schedules of all jobs would be read for one page.
+    least = _PLANNED.filter(job=OuterRef("pk")).order_by().values("job").annotate(least=Min("next_at")).values("least")
+    return kept.annotate(next_run_at=Case(When(paused_at__isnull=True, then=Subquery(least))))
 
 
 def schedule_sentence(schedule: Schedule | UpkeepPlan) -> str:

@@ -13,6 +13,7 @@ from syncova_project.answer_shapes import (
     INSTANT,
     NUMBER,
     TEXT,
+    Form,
     listed,
     many,
     named,
@@ -37,36 +38,58 @@ FREEZE: Final = named(
     ),
     "A row of the freeze journal; open while nobody has cleared it.",
 )
+_REPOSITORY: Final[dict[str, Form]] = {
+    "id": ID,
+    "name": TEXT,
+    "location": TEXT,
+    "worker_group": TEXT,
+    "state": one_of(RepositoryState),
+    "state_code": TEXT,
+    "state_reason": TEXT,
+    "repository_id": or_null(TEXT),
+    "observed_repository_id": or_null(TEXT),
+    "observed_at": or_null(INSTANT),
+    "look_pending": FLAG,
+    "swapped": FLAG,
+    "accepts_backups": FLAG,
+    "refusal_code": or_null(TEXT),
+    "refusal_reason": or_null(TEXT),
+    "trouble": or_null(thing({"code": TEXT, "reason": TEXT, "since": INSTANT})),
+    "epoch": NUMBER,
+    "reindex_wanted": or_null(thing({"reason": TEXT, "since": INSTANT})),
+    "reindexed_at": or_null(INSTANT),
+    "freezes": many(FREEZE),
+    "max_concurrent_runs": NUMBER,
+    "serial_gate": FLAG,
+    "created_at": INSTANT,
+}
 REPOSITORY: Final = named(
     "Repository",
+    thing(_REPOSITORY),
+    "A repository that is registered: whether it takes backups, and why not. Never a secret.",
+)
+REPOSITORY_PAGE: Final = named(
+    "RepositoryPage",
     thing(
         {
-            "id": ID,
-            "name": TEXT,
-            "location": TEXT,
-            "worker_group": TEXT,
-            "state": one_of(RepositoryState),
-            "state_code": TEXT,
-            "state_reason": TEXT,
-            "repository_id": or_null(TEXT),
-            "observed_repository_id": or_null(TEXT),
-            "observed_at": or_null(INSTANT),
-            "look_pending": FLAG,
-            "swapped": FLAG,
-            "accepts_backups": FLAG,
-            "refusal_code": or_null(TEXT),
-            "refusal_reason": or_null(TEXT),
-            "trouble": or_null(thing({"code": TEXT, "reason": TEXT, "since": INSTANT})),
-            "epoch": NUMBER,
-            "reindex_wanted": or_null(thing({"reason": TEXT, "since": INSTANT})),
-            "reindexed_at": or_null(INSTANT),
-            "freezes": many(FREEZE),
-            "max_concurrent_runs": NUMBER,
-            "serial_gate": FLAG,
-            "created_at": INSTANT,
+            **_REPOSITORY,
+            "figures": thing(
+                {
+                    **dict.fromkeys(("backups", "sources", "bytes_read", "bytes_stored"), NUMBER),
+                    **dict.fromkeys(("oldest_at", "newest_at"), or_null(INSTANT)),
+                }
+            ),
+            "trend": many(
+                thing(
+                    {
+                        "day": {"type": "string", "format": "date"},
+                        **dict.fromkeys(("backups", "logical_bytes", "bytes_read", "bytes_stored"), NUMBER),
+                    }
+                )
+            ),
         }
     ),
-    "A repository that is registered: whether it takes backups, and why not. Never a secret.",
+    "A repository with what its backups came to: in all, and by day.",
 )
 REPOSITORIES: Final = listed("repositories", REPOSITORY)
 FREEZES: Final = listed("freezes", FREEZE)

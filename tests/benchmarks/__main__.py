@@ -2,9 +2,9 @@
 
 import sys
 
-from tests.benchmarks import control, engine
+from tests.benchmarks import api, control, engine
 
-BENCHMARKS = {"engine": engine.main, "control": control.main}
+BENCHMARKS = {"engine": engine.main, "control": control.main, "api": api.main}
 
 
 def main(words: list[str]) -> int:

@@ -59,11 +59,11 @@ def main(words: Sequence[str]) -> int:
         try:
             machine = this_machine(directory)
             _say(f"{machine.processor}, {machine.cores} cores, load {machine.load:.1f}, {machine.kernel}")
-            _set_up(directory, _new_database(layout, database.test_url, "syncova_bench"))
+            set_up(directory, new_database(layout, database.test_url, "syncova_bench"))
             if given.due:
                 _measure(given)
             if given.waiting:
-                _measure_queue(_new_database(layout, database.test_url, "queue_bench"), given)
+                _measure_queue(new_database(layout, database.test_url, "queue_bench"), given)
             if given.beat is not None:
                 _measure_rival(layout, account, given)
         finally:
@@ -118,7 +118,7 @@ def _use(url: str) -> None:
     call_command("migrate", verbosity=0)
 
 
-def _set_up(directory: Path, url: str) -> None:
+def set_up(directory: Path, url: str) -> None:
     """Configure Django for the private database; nothing of the environment's own servers is touched."""
     for name in [name for name in os.environ if name.startswith("SYNCOVA_")]:
         del os.environ[name]
@@ -140,7 +140,8 @@ def _set_up(directory: Path, url: str) -> None:
     call_command("migrate", verbosity=0)
 
 
-def _new_database(layout: Any, url: str, name: str) -> str:
+def new_database(layout: Any, url: str, name: str) -> str:
+    """Make an empty database, and return its address."""
     passwords = postgres.keep_passwords(layout.secrets)
     role = private_servers.TEST_ROLE
     with postgres.connected(layout, postgres.SUPERUSER, passwords.superuser, postgres.SUPERUSER) as cursor:
