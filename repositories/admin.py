@@ -5,28 +5,14 @@ from django.contrib import admin
 from repositories.models import RepositoryFreeze
 from syncova_project.admin_pages.lists import HistoryList
 from syncova_project.admin_pages.pages import PageAdmin
-from syncova_project.read_only_admin import ReadOnlyInline, shown
-
-
-class FreezeInline(ReadOnlyInline):
-    """The freeze journal of one repository."""
-
-    model = RepositoryFreeze
-    fields = readonly_fields = (
-        "frozen_at",
-        shown("frozen_by"),
-        shown("reason"),
-        "run_id",
-        "cleared_at",
-        shown("cleared_by"),
-    )
+from syncova_project.read_only_admin import shown
 
 
 @admin.register(RepositoryFreeze)
 class RepositoryFreezeAdmin(HistoryList, PageAdmin):
     """The whole journal, newest first."""
 
-    lookups = ("cleared_at__isempty",)
+    lookups = ("cleared_at__isempty", "repository__id__exact")
     list_display = (
         "frozen_at",
         shown("repository__name", "repository"),

@@ -15,10 +15,9 @@ from jobs.admin.marks import marked
 from jobs.admin.repository_actions import BACKUP_ACTIONS, REPOSITORY_ACTIONS
 from jobs.models import Run, Source
 from jobs.states import FINISHED_STATES, RunKind
-from repositories.admin import FreezeInline
 from repositories.engine.display import show_bytes
 from repositories.models import Backup, Repository
-from repositories.selectors import accepts_backups, repositories_visible
+from repositories.selectors import accepts_backups, freeze_journal, repositories_visible
 from syncova_project.admin_pages.lists import HistoryList
 from syncova_project.admin_pages.pages import PageAdmin, address_of, list_address
 from syncova_project.admin_pages.panels import Cell, Panel, link, row
@@ -27,6 +26,7 @@ from syncova_project.paging import Ordering
 from syncova_project.read_only_admin import shown
 
 _MOST_FOUND: Final = 1000
+_FREEZES: Final = 20
 
 
 @admin.register(Repository)
@@ -44,7 +44,6 @@ class RepositoryAdmin(PageAdmin):
     )
     list_filter = ("state",)
     search_fields = ("name", "location", "repository_id")
-    inlines = (FreezeInline,)
     page_actions = REPOSITORY_ACTIONS
     fields = readonly_fields = (
         "id",
@@ -83,10 +82,11 @@ class RepositoryAdmin(PageAdmin):
         return [self.mark(obj), f"Accepts backups: {self.accepts(obj)}", f"Proven: {self.proven(obj)}"]
 
     def panels(self, request: HttpRequest, obj: Any) -> Sequence[Panel]:
-        """Show its latest runs."""
+        """Show its freezes and latest runs."""
         every = Cell("All runs on this repository", list_address("jobs.run", repository__id__exact=obj.pk))
         backups = Cell("Backups in it", list_address("repositories.backup", repository__id__exact=obj.pk))
         return [
+            _freezes(obj),
             runs_panel(Run.objects.filter(repository=obj), every),
             Panel("backups", "Backups", more=backups),
             changes_panel("repository", obj.pk),
@@ -107,6 +107,25 @@ class RepositoryAdmin(PageAdmin):
     def proven(self, repository: Any) -> str:
         """Say which share of its data checks have read whole and found good."""
         return proven_share(repository.newest_check)
+
+
+def _freezes(repository: Repository) -> Panel:
+    shown_rows = [
+        row(
+            "✓ cleared" if one.cleared_at else "✗ open",
+            one.frozen_at,
+            one.frozen_by,
+            one.reason,
+            one.cleared_at,
+            one.cleared_by,
+        )
+        for one in freeze_journal(repository.pk)[:_FREEZES]
+    ]
+    journal = list_address("repositories.repositoryfreeze", repository__id__exact=repository.pk)
+    every = Cell("All freezes of this repository", journal)
+    headings = ("state", "frozen", "by", "reason", "cleared", "by")
+    note = "" if shown_rows else "It was never frozen."
+    return Panel("freezes", "Freezes", headings, shown_rows, note, every if shown_rows else None)
 
 
 def proven_share(check: object) -> str:

@@ -113,7 +113,9 @@ def test_a_repository_is_frozen_with_a_reason_and_cleared() -> None:
     assert "✗ It is frozen since" in page
     assert act(client, repository, "unfreeze").status_code == 302
     assert RepositoryFreeze.objects.get().cleared_by == "user:operator"
-    assert "Accepts backups: ✓ yes" in page_of(client, repository)
+    page = page_of(client, repository)
+    assert "Accepts backups: ✓ yes" in page
+    assert "✓ cleared" in page
 
 
 def test_a_swapped_repository_is_adopted_only_when_it_is_said() -> None:
