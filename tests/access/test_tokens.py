@@ -6,7 +6,7 @@ import pytest
 
 from syncova_project.access.models import ApiToken, AuditEntry
 from syncova_project.access.selectors import token_find
-from syncova_project.access.services import TokenNotFoundError, token_create, token_revoke
+from syncova_project.access.services import TokenNotFoundError, token_create, token_revoke, token_widen
 from syncova_project.access.tokens import make_token, parse_token
 from syncova_project.errors import ValidationFailedError
 
@@ -76,3 +76,14 @@ def test_last_use_is_noted_once_a_minute() -> None:
 def test_a_token_without_name_or_known_rights_is_refused(name: str, scopes: list[str]) -> None:
     with pytest.raises(ValidationFailedError):
         token_create(name=name, scopes=scopes, now=NOW)
+
+
+@pytest.mark.django_db
+def test_a_token_that_gets_new_rights_keeps_its_secret_and_is_audited() -> None:
+    token, plain = token_create(name="ctl", scopes=["jobs.read"], now=NOW)
+    token_widen(token=token, scopes=["jobs.run", "jobs.read"], now=NOW)
+    found = token_find(text=plain, now=NOW)
+    assert found is not None
+    assert found.scopes == ["jobs.read", "jobs.run"]
+    told = {"before": ["jobs.read"], "after": ["jobs.read", "jobs.run"]}
+    assert AuditEntry.objects.get(action="token.widen").details == told
