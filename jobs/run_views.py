@@ -10,18 +10,19 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from jobs.database_time import database_now
-from jobs.listing import RUN_ORDERINGS, HeldSentences, runs_matching
+from jobs.listing import RUN_ORDERINGS, HeldSentences
 from jobs.log_stream import LogStream
 from jobs.lookup_answers import LOG
 from jobs.negotiation import OwnForm
 from jobs.representations import RunPage, event_json, log_json, run_json, run_page_json
 from jobs.run_answers import EVENTS, RUN, RUN_PAGE, RUNS
 from jobs.run_log import LogTail
+from jobs.searching import read_runs
 from jobs.selectors import events_of, findings_of, follower_of, run_get, task_runs_of
 from jobs.serializers import LogFilter, PositionFilter, RunFilter
 from jobs.services import run_cancel
 from syncova_project.access.scopes import Scope
-from syncova_project.paging import PageRequest, read_page
+from syncova_project.paging import PageRequest
 from syncova_project.rest import ApiView, NoBody, actor_of
 
 READ = (Scope.JOBS_READ, Scope.RUNS_READ)
@@ -30,7 +31,7 @@ READ = (Scope.JOBS_READ, Scope.RUNS_READ)
 def runs_page(filters: dict[str, Any]) -> Response:
     """Return one page of runs by validated filters (serializers.RunFilter)."""
     cursor, limit, ordering = filters.pop("cursor"), filters.pop("limit"), filters.pop("ordering")
-    page = read_page(runs_matching(filters), PageRequest(RUN_ORDERINGS[ordering], filters, cursor, limit))
+    page = read_runs(filters, PageRequest(RUN_ORDERINGS[ordering], filters, cursor, limit))
     sentences = HeldSentences()
     return Response({"runs": [run_json(run, sentences) for run in page.rows], "next_cursor": page.next_cursor})
 

@@ -66,14 +66,16 @@ class Page(Generic[Row]):
 
 def read_page(rows: QuerySet[Row], wanted: PageRequest) -> Page[Row]:
     """Return the wanted page; reads one row more than it shows to know whether there is a next one."""
-    ordered = rows.order_by(*wanted.ordering.terms())
-    listed = rows.model._meta.db_table
-    if wanted.cursor:
-        ordered = ordered.filter(_after(wanted, listed))
-    found = list(ordered[: wanted.limit + 1])
+    found = list(from_cursor(rows, wanted)[: wanted.limit + 1])
     shown = found[: wanted.limit]
     more = len(found) > wanted.limit
-    return Page(shown, _cursor_after(shown[-1], wanted, listed) if more else None)
+    return Page(shown, _cursor_after(shown[-1], wanted, rows.model._meta.db_table) if more else None)
+
+
+def from_cursor(rows: QuerySet[Row], wanted: PageRequest) -> QuerySet[Row]:
+    """Return all rows after the cursor's place, in the wanted order; raises CursorRefusedError."""
+    ordered = rows.order_by(*wanted.ordering.terms())
+    return ordered.filter(_after(wanted, rows.model._meta.db_table)) if wanted.cursor else ordered
 
 
 def sign_place(wanted: PageRequest, listed: str, value: object, row_id: object) -> str:

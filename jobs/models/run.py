@@ -110,6 +110,8 @@ class Run(models.Model):
                 condition=~Q(state=RunState.SUCCEEDED),
             ),
             models.Index(name="runs_by_kind", fields=["kind", "-created_at", "-id"], condition=~Q(kind=RunKind.BACKUP)),
+            # Where searches begin that look for errors; parts of words have indexes of their own (jobs.search_indexes).
+            models.Index(name="runs_errors_by_age", fields=["-created_at", "-id"], condition=~Q(error_code="")),
             models.Index(
                 name="runs_waiting",
                 fields=["not_before", "id"],

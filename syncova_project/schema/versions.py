@@ -61,6 +61,7 @@ STEPS: Final[tuple[str, ...]] = (
     "jobs.0090_skipped_sources",
     "repositories.0060_lookups",
     "access.0045_groups_of_tokens",
+    "jobs.0060_errors_by_age",
 )
 
 

@@ -116,3 +116,24 @@ def test_a_pass_reads_no_history() -> None:
     assert not any(COUNTING.search(query) for query in queries)
     for query in queries:
         assert any(name in plan_of(query) for name in (*ACTIVE, "runs_pkey")), query
+
+
+def test_a_search_begins_in_its_indexes() -> None:
+    """The newest runs by their age, then parts of words: the history is read in neither."""
+    make_history([make_job() for _ in range(30)], runs=3000)
+    queries = asked(lambda: ApiClient().get("runs?limit=20&search=request+90+"), "runs")
+    assert not any(COUNTING.search(query) for query in queries)
+    newest = "\n".join(plan_of(query, without=("seqscan",)) for query in queries)
+    assert "Seq Scan on runs" not in newest
+    # Among few errors their index by age is as good for the database; it is to find those that need the other ones.
+    with connection.cursor() as database:
+        database.execute("DROP INDEX runs_errors_by_age")
+    by_parts = "\n".join(plan_of(query, without=("indexscan", "indexonlyscan")) for query in queries)
+    for name, plans in (
+        ("runs_by_age", newest),
+        ("runs_errors_by_age", newest),
+        ("jobs_by_part_of_name", by_parts),
+        ("runs_by_part_of_code", by_parts),
+        ("runs_by_part_of_message", by_parts),
+    ):
+        assert name in plans, plans

@@ -14,9 +14,10 @@ from typing import Any, Final
 from django.db import connection
 
 from jobs.admission import admit_waiting
-from jobs.listing import JOB_ORDERINGS, RUN_ORDERINGS, HeldSentences, jobs_matching, runs_matching
+from jobs.listing import JOB_ORDERINGS, RUN_ORDERINGS, HeldSentences, jobs_matching
 from jobs.models import Job
 from jobs.representations import job_json, run_json
+from jobs.searching import read_runs
 from syncova_project.paging import Ordering, PageRequest, read_page
 from tests.benchmarks.control import backend_of, cpu_seconds
 from tests.benchmarks.history_rows import NOW, make_slots
@@ -53,6 +54,13 @@ def lists(jobs: Sequence[Job]) -> list[str]:
         "of a repository": {"repository": jobs[0].repository_id},
         "of a job": {"job": jobs[0].id},
         "failed of a job": {"job": jobs[0].id, "status": "failed"},
+        "of jobs by name, few": {"search": "queued 4321"},
+        "of jobs by name, some": {"search": "queued 43"},
+        "of jobs by name, all": {"search": "queued"},
+        "an error that many have": {"search": "unreachable"},
+        "an error that some have": {"search": "on disk 17"},
+        "an error that one has": {"search": "request 90 "},
+        "what none has": {"search": "nothing like this"},
     }
     told = [f"run list, {name}: {_told(_pages(each))}" for name, each in filters.items()]
     by_name = JOB_ORDERINGS["name"]
@@ -68,7 +76,7 @@ def _pages(filters: dict[str, Any]) -> list[_Taken]:
 
 
 def _run_page(filters: dict[str, Any], cursor: str) -> str:
-    page = read_page(runs_matching(filters), PageRequest(RUN_ORDERINGS["-created_at"], filters, cursor, 50))
+    page = read_runs(filters, PageRequest(RUN_ORDERINGS["-created_at"], filters, cursor, 50))
     sentences = HeldSentences()
     for run in page.rows:
         run_json(run, sentences)

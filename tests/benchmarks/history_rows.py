@@ -49,6 +49,11 @@ _DIFFERENT: Final = {
     "state": "CASE WHEN hundredth < 90 THEN 'succeeded' WHEN hundredth < 95 THEN 'failed' ELSE 'partial_failure' END",
     "failure_class": "CASE WHEN hundredth BETWEEN 90 AND 94 THEN 'repository' ELSE '' END",
     "error_code": "CASE WHEN hundredth BETWEEN 90 AND 94 THEN 'STORAGE_UNREACHABLE' ELSE '' END",
+    # Messages that differ, as those with a path or a time do.
+    "error_message": (
+        "CASE WHEN hundredth BETWEEN 90 AND 94 THEN 'No answer to request ' || number || ' from the storage on disk '"
+        " || number %% 97 ELSE '' END"
+    ),
 }
 
 

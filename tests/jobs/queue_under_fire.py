@@ -29,7 +29,6 @@ from tests.repositories.builders import make_repository
 
 # Of workers that no pass finds silent.
 ALWAYS = dt.datetime(2100, 1, 1, tzinfo=dt.UTC)
-PASS_SECONDS = 5
 KINDS = (RunKind.BACKUP,) * 14 + (RunKind.RESTORE,) * 3 + (RunKind.COPY,) * 3
 TRANSIENT = Failure("NO_ROUTE", "x", FailureClass.TRANSIENT)
 
@@ -45,6 +44,9 @@ class Scale:
     workers: int = 4
     held_at_once: int = 10
     seed: int = 1
+    # How far time goes on at each look at it. At a large scale a pass takes long and many look meanwhile: with five
+    # seconds each, whatever is admitted is withdrawn again before a worker sees it.
+    seconds: float = 5
 
 
 @dataclass
@@ -60,7 +62,7 @@ class Fire:
 
     def now(self) -> dt.datetime:
         """Return the next moment."""
-        return NOW + next(self.moments) * dt.timedelta(seconds=PASS_SECONDS)
+        return NOW + next(self.moments) * dt.timedelta(seconds=self.scale.seconds)
 
 
 def make_queue(scale: Scale, chance: random.Random) -> list[Run]:

@@ -15,7 +15,7 @@ from tests.jobs.queue_under_fire import Scale
 from tests.jobs.queue_verdicts import stays
 from tests.jobs.test_queue_under_fire import judged
 
-LARGE = Scale(runs=2000, repositories=50, slots=40, workers=4)
+LARGE = Scale(runs=2000, repositories=50, slots=40, workers=4, seconds=0.5)
 
 
 @pytest.fixture(autouse=True)
@@ -25,6 +25,7 @@ def recording_bells(settings: Any) -> Iterator[None]:
     bells.rung.clear()
 
 
+@pytest.mark.timeout(3600)
 @pytest.mark.django_db(transaction=True)
 def test_forty_slots_and_two_thousand_runs(settings: Any) -> None:
     """C1, C2, C3, D1."""
