@@ -5,10 +5,12 @@ gone when the answer has ended, however that ends. What is sent short of the pro
 """
 
 import contextlib
+import logging
 import os
 import select
 import shlex
 from collections.abc import Generator
+from pathlib import Path
 from typing import ClassVar, Final
 
 from repositories.engine.display import show_path, show_text
@@ -20,8 +22,9 @@ from repositories.errors import LookupFailedError, PathNotInBackupError
 from repositories.models import Backup
 from repositories.opening import RepositoryAccess as Opened
 from repositories.opening import repository_access
-from syncova_project import clock
+from syncova_project import clock, env
 from syncova_project.errors import ConflictError, SyncovaError, ValidationFailedError
+from syncova_project.log import single_line
 from syncova_project.web.long_answers import PLACES, STOPPING, TooManyLongAnswersError
 
 # An hour at the longest for all of it, a minute for the next piece: a dead medium holds no thread for ever.
@@ -31,7 +34,12 @@ _LOOK_SECONDS: Final = 0.5
 _PIECE: Final = 64 * 1024
 _LONGEST_COMMAND: Final = 900
 # The repository was reached, and said this.
-_OF_THE_REPOSITORY: Final = frozenset({"WRONG_PASSWORD", "INTEGRITY", "OBJECT_MISSING", "KEYRING_LOST"})
+_OF_THE_REPOSITORY: Final = frozenset({"WRONG_PASSWORD", "INTEGRITY", "OBJECT_MISSING", "KEYRING_LOST", "ENGINE_LOST"})
+# A service user's interpreter and libraries may be copies, which it does not find by itself.
+_OF_THE_INTERPRETER: Final = ("PYTHONHOME", "LD_LIBRARY_PATH", "PYTHONDONTWRITEBYTECODE", "PYTHONNOUSERSITE", "TMPDIR")
+_ROOT: Final = str(Path(__file__).resolve().parents[1])
+
+logger = logging.getLogger(__name__)
 
 
 class RepositoryNotReachableError(ConflictError):
@@ -87,7 +95,7 @@ class Content:
         pipe, theirs = os.pipe()
         order = LookOrder(manifest_id=backup.manifest_id, path=path, descriptor=theirs)
         try:
-            child = spawn(None, "content", (theirs,))
+            child = spawn(_environment(), "content", (theirs,))
         except BaseException:
             os.close(pipe)
             raise
@@ -106,6 +114,8 @@ class Content:
         while clock.monotonic() < ends_at and not STOPPING.is_set():
             event = self._process.next_event(_LOOK_SECONDS)
             if isinstance(event, ContentBegins | Finished | Failed):
+                if self._process.stderr_tail:
+                    logger.error("The engine of a download ended with: %s", single_line(self._process.stderr_tail))
                 return event
         return Failed(error=ErrorInfo(code="LOOKUP_TIMEOUT", message="the medium does not answer"))
 
@@ -125,6 +135,13 @@ class Content:
             if select.select([self._pipe], [], [], _LOOK_SECONDS)[0]:
                 return os.read(self._pipe, _PIECE)
         raise ContentBrokenOffError("The download took too long, or the server stops.")
+
+
+def _environment() -> dict[str, str]:
+    """Return what the child needs to be the same interpreter as this one; nothing else of the server's environment."""
+    found = {name: env.foreign(name) for name in _OF_THE_INTERPRETER}
+    path = ":".join(filter(None, (_ROOT, env.foreign("PYTHONPATH"))))
+    return {name: value for name, value in found.items() if value is not None} | {"PYTHONPATH": path}
 
 
 def _request(access: Opened, order: LookOrder) -> Request:

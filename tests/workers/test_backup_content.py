@@ -154,8 +154,19 @@ def test_the_command_is_for_every_name_what_a_shell_takes_for_it(path: bytes) ->
     assert command_for(backup, b"x" * 1000) is None
 
 
-def test_what_the_repository_itself_says_is_told_as_that(monkeypatch: pytest.MonkeyPatch) -> None:
-    damage = Failed(error=ErrorInfo(code="INTEGRITY", message="a page is damaged"))
-    monkeypatch.setattr(Content, "_awaited", lambda _content: damage)
+@pytest.mark.parametrize("code", ["INTEGRITY", "ENGINE_LOST"])
+def test_what_the_engine_itself_says_is_told_as_that(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    failed = Failed(error=ErrorInfo(code=code, message="a page is damaged"))
+    monkeypatch.setattr(Content, "_awaited", lambda _content: failed)
     error = ask(make_backup(make_repository()), "large").refused(409, "LOOKUP_FAILED")
-    assert error["details"] == {"code": "INTEGRITY"}
+    assert error["details"] == {"code": code}
+
+
+def test_the_child_is_the_same_interpreter_and_gets_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A service user's web runs a copy of Python, which finds neither its libraries nor ours by itself."""
+    for name in ("PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "SYNCOVA_SECRET_KEYS"):
+        monkeypatch.setenv(name, f"/copy/{name}")
+    told = backup_content._environment()
+    assert told["PYTHONPATH"] == f"{PROJECT}:/copy/PYTHONPATH"
+    assert (told["PYTHONHOME"], told["LD_LIBRARY_PATH"]) == ("/copy/PYTHONHOME", "/copy/LD_LIBRARY_PATH")
+    assert "SYNCOVA_SECRET_KEYS" not in told
