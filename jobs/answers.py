@@ -61,20 +61,21 @@ WINDOW: Final = named(
     ),
     "When runs may start or may not; `warnings` only in answers to what has just been saved.",
 )
+_SCHEDULE_FIELDS: Final = {
+    "id": ID,
+    "description": TEXT,
+    "next_run_at": or_null(INSTANT),
+    "missed": one_of(MissedPolicy),
+    "missed_within_seconds": or_null(NUMBER),
+    "state": one_of(ScheduleState),
+    "state_reason": TEXT,
+}
 _SCHEDULE: Final = {
     "type": "object",
     "additionalProperties": True,
     "description": "The fields of its kind as they were sent, and what has become of them.",
-    "properties": {
-        "id": ID,
-        "description": TEXT,
-        "next_run_at": or_null(INSTANT),
-        "missed": one_of(MissedPolicy),
-        "missed_within_seconds": or_null(NUMBER),
-        "state": one_of(ScheduleState),
-        "state_reason": TEXT,
-    },
-    "required": ["id", "description", "next_run_at", "missed", "missed_within_seconds", "state", "state_reason"],
+    "properties": _SCHEDULE_FIELDS,
+    "required": list(_SCHEDULE_FIELDS),
 }
 _SOURCE: Final = thing({"id": ID, "type": one_of(SourceType), **PATH, "exclude_patterns": many(TEXT)}, optional=EXACT)
 _ACTIVE: Final = thing(
@@ -203,6 +204,11 @@ WINDOW_PREVIEW: Final = thing(
     }
 )
 JOBS: Final = page("jobs", JOB)
+_OF_JOB: Final = thing({"id": ID, "name": TEXT, "status": one_of(("active", "paused"))})
+SCHEDULES: Final = page(
+    "schedules",
+    _SCHEDULE | {"properties": {**_SCHEDULE_FIELDS, "job": _OF_JOB}, "required": [*_SCHEDULE_FIELDS, "job"]},
+)
 WINDOWS: Final = page("windows", WINDOW)
 DECISIONS: Final = page("decisions", DECISION)
 SCHEDULE_EVENTS: Final = page("events", SCHEDULE_EVENT)

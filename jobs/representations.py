@@ -34,7 +34,7 @@ TASK_FIGURES = (*FIGURES, "directories", "links", "others", "notes", "new_chunks
 
 def job_json(job: Any, sentences: HeldSentences) -> dict[str, Any]:
     """Return a job that jobs.listing loaded (Any, since the loaded lists are attributes that no type knows)."""
-    schedules = [_schedule_json(schedule) for schedule in job.listed_schedules]
+    schedules = [schedule_json(schedule) for schedule in job.listed_schedules]
     return {
         "id": str(job.id),
         "name": job.name,
@@ -156,7 +156,8 @@ def _source_json(place: JobSource) -> dict[str, Any]:
     }
 
 
-def _schedule_json(schedule: Schedule) -> dict[str, Any]:
+def schedule_json(schedule: Schedule) -> dict[str, Any]:
+    """Return a schedule: the fields of its kind, and what has become of it."""
     words, problem = schedule_words(schedule)
     is_planned = not problem
     return {

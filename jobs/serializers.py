@@ -17,7 +17,18 @@ from jobs.services.new_job import (
     MAX_NAME,
     MAX_SOURCES,
 )
-from jobs.states import FINISHED_STATES, HeldCode, HookMoment, Priority, RunKind, RunState, SourceType, WindowKind
+from jobs.states import (
+    FINISHED_STATES,
+    HeldCode,
+    HookMoment,
+    Priority,
+    RunKind,
+    RunState,
+    ScheduleKind,
+    ScheduleState,
+    SourceType,
+    WindowKind,
+)
 from jobs.windows.parsing import DAYS
 from jobs.windows.parsing import KINDS as WINDOW_KINDS
 from repositories.engine.display import show_path
@@ -234,10 +245,7 @@ class PageFilter(StrictSerializer):
 
 
 class JobFilter(PageFilter):
-    """The query parameters of GET /jobs: `status` is the job's own, `last_state` how its last run ended.
-
-    `none` is for jobs no run of which has ended yet.
-    """
+    """The query parameters of GET /jobs; `last_state` is how the last run ended, `none`: no run has ended yet."""
 
     status = Choice(("active", "paused"), required=False)
     repository = serializers.UUIDField(required=False)
@@ -256,6 +264,15 @@ class RunFilter(PageFilter):
     kind = Choice(RunKind.choices, required=False)
     search = serializers.CharField(max_length=200, required=False)
     ordering = Choice(("created_at", "-created_at"), default="-created_at")
+
+
+class ScheduleFilter(PageFilter):
+    """The query parameters of GET /schedules; a flagged one plans nothing."""
+
+    job = serializers.UUIDField(required=False)
+    repository = serializers.UUIDField(required=False)
+    state = Choice(ScheduleState.choices, required=False)
+    type = Choice(ScheduleKind.choices, required=False)
 
 
 class QueueFilter(PageFilter):

@@ -29,6 +29,7 @@ ENDPOINTS = [
     ("POST", f"repositories/{NOBODY}/breaker/reset", {"repositories.write"}),
     ("GET", f"jobs/{NOBODY}/runs", {"jobs.read", "runs.read"}),
     ("GET", "queue", {"jobs.read", "runs.read"}),
+    ("GET", "schedules", {"jobs.read"}),
     ("GET", "runs", {"jobs.read", "runs.read"}),
     ("GET", f"runs/{NOBODY}", {"jobs.read", "runs.read"}),
     ("POST", f"runs/{NOBODY}/cancel", {"jobs.run"}),
