@@ -20,7 +20,7 @@ from repositories.engine.packs.blocks import DecodedBlock
 from repositories.engine.packs.reader import PackReader
 
 _CACHE_BYTES = 24 * MIB
-_CACHE_BYTES_APART = 6 * MIB
+_CACHE_BYTES_APART = 12 * MIB
 _Key = tuple[bytes, int]
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from repositories.engine.errors import IntegrityError
 from repositories.engine.manifest.chunks import ChunkSource
-from repositories.engine.manifest.entries import NAME_LIMIT, StreamRef, check_name
+from repositories.engine.manifest.entries import StreamRef, check_names
 from repositories.engine.manifest.entry_reader import check_directory, read_leaves
 from repositories.engine.manifest.order import directory_key
 from repositories.engine.manifest.page_order import Key, check_count, check_first_name
@@ -48,8 +48,5 @@ def _follow(last: Key | None, directory: bytes, names: list[bytes]) -> Key:
     before = last[1] if last is not None and key == last[0] else b""
     if names[0] <= before or not all(map(operator.lt, names, names[1:])):
         raise IntegrityError(f"a manifest lists names in directory {directory[:80]!r} twice or out of order")
-    whole = b"".join(names)
-    if b"/" in whole or b"\0" in whole or b"." in names or b".." in names or max(map(len, names)) > NAME_LIMIT:
-        for name in names:
-            check_name(name)
+    check_names(names)
     return key, names[-1]

@@ -107,9 +107,13 @@ def live(channels: Sequence[socket.socket], source: AnyChunks, stop: mmap, paren
     if os.getppid() != parent:
         return
     writer = CoWriter(source, lambda: stop[0] != 0)
+    poll = select.poll()
+    for each in channels:
+        poll.register(each, select.POLLIN)
+    by_number = {each.fileno(): each for each in channels}
     while True:
-        for each in select.select(channels, (), ())[0]:
-            if not _serve(each, writer):
+        for told, _ in poll.poll():
+            if not _serve(by_number[told], writer):
                 return
 
 

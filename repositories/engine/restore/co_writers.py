@@ -84,7 +84,8 @@ class CoWriters:
                     channel.shutdown(socket.SHUT_WR)
         while self._processes:
             pid, channels = self._processes.pop()
-            if not _hung_up(channels[0], _GRACE_MILLISECONDS):
+            # Nothing is asked for but the end, which is always told.
+            if not _told(channels[0], 0, _GRACE_MILLISECONDS):
                 os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
             for channel in channels:
@@ -98,7 +99,7 @@ class CoWriters:
             return None
         try:
             send_parcel(channel, parcel, directories)
-            while not select.select((channel,), (), (), _LOOK_MILLISECONDS / 1000)[0]:
+            while not _told(channel, select.POLLIN, _LOOK_MILLISECONDS):
                 self._pulse.beat()
             outcome = receive_outcome(channel)
         except OSError:
@@ -155,8 +156,8 @@ def _run(channels: list[socket.socket], source: AnyChunks, stop: mmap, parent: i
         os._exit(0)
 
 
-def _hung_up(channel: socket.socket, milliseconds: int) -> bool:
-    """Wait until the other end is closed, at most so long."""
+def _told(channel: socket.socket, what: int, milliseconds: int) -> bool:
+    """Wait until there is something to read, or the other end is closed; at most so long."""
     poll = select.poll()
-    poll.register(channel, 0)  # nothing is asked for but the end, which is always told
+    poll.register(channel, what)
     return bool(poll.poll(milliseconds))

@@ -6,6 +6,7 @@ From the third window on each thread hands whole windows to a process, where the
 """
 
 import os
+import resource
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -23,8 +24,13 @@ WRITERS: Final = 2
 ALONE: Final = 2
 """Windows that threads write alone: forking costs more than a few thousand files do."""
 _FILES: Final = 800
+_FILES_SHARED: Final = 1600
+"""With processes, of which each decodes the block at the border of its windows for itself."""
 _WAITING: Final = 1
 _DIRECTORIES: Final = 400
+_DIRECTORIES_SHARED: Final = 800
+_OTHERS: Final = 224
+"""Descriptors for all else."""
 _BYTES: Final = 32 * 1024 * 1024
 _BYTES_FAR: Final = 26 * 1024 * 1024
 """Three of them, and what is announced of pages, fit into what is read ahead."""
@@ -52,6 +58,8 @@ class Windows:
         self._co_writers: CoWriters | None = None
         self._alone = 0
         self._waiting = _WAITING
+        self._most_files = _FILES
+        self._most_directories = _DIRECTORIES // (2 + _WAITING)
         self._pool = ThreadPoolExecutor(WRITERS, "syncova-restore")
         self._readers = ThreadPoolExecutor(WRITERS, "syncova-read")
         self._tasks: list[FileTask] = []
@@ -103,6 +111,7 @@ class Windows:
         """End the threads and close what is held; after an error, without waiting for what is still to be written."""
         if not self._ended:
             self._ended = True
+            self._writer.stop()
             self._source.give_up()
         if self._co_writers is not None:
             self._co_writers.stop()
@@ -115,8 +124,9 @@ class Windows:
         self._begun.clear()
 
     def _is_full(self) -> bool:
-        directories = _DIRECTORIES // (2 + self._waiting)
-        return len(self._tasks) >= _FILES or self._bytes >= self._most_bytes or len(self._held) >= directories
+        if len(self._tasks) >= self._most_files or len(self._held) >= self._most_directories:
+            return True
+        return self._bytes >= self._most_bytes
 
     def _announce(self, task: FileTask) -> None:
         """Let a file's blocks be fetched from a medium far away while those before it are written."""
@@ -159,6 +169,8 @@ class Windows:
             self._pool.shutdown()
             self._pool = ThreadPoolExecutor(co_writers.at_once, "syncova-restore")
             self._waiting = co_writers.at_once - 1
+            self._most_files = _FILES_SHARED
+            self._most_directories = _open_at_once() // (2 + self._waiting)
 
     def _wait(self, left: int) -> None:
         """Wait until at most `left` windows are not written yet. Raises what broke the restore."""
@@ -179,6 +191,13 @@ class Windows:
             if self._ended:
                 return
             self._writer.write(task)
+
+
+def _open_at_once() -> int:
+    """Return how many directories all windows together may hold open when processes write."""
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    few = limit != resource.RLIM_INFINITY and limit - _OTHERS < _DIRECTORIES_SHARED
+    return max(_DIRECTORIES, limit - _OTHERS) if few else _DIRECTORIES_SHARED
 
 
 def _close(held: list[int]) -> None:

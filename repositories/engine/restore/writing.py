@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from repositories.engine.errors import IntegrityError, ObjectMissingError, RestoreTargetError
+from repositories.engine.errors import IntegrityError, ObjectMissingError, OperationCancelledError, RestoreTargetError
 from repositories.engine.metadata.extended import ACL_PREFIX, object_in
 from repositories.engine.restore.chunks import AnyChunks
 from repositories.engine.restore.existing import Policy, Verdict
@@ -44,7 +44,9 @@ class FileWriter:
     def __init__(
         self, source: AnyChunks, policy: Policy, tally: Tally, taken: Callable[[int], None], room: Room
     ) -> None:
-        self._filler = Filler(source, tally, taken)
+        self._filler = Filler(source, tally, self._take)
+        self._taken = taken
+        self._stopped = False
         self._policy = policy
         self._tally = tally
         self._room = room
@@ -66,6 +68,10 @@ class FileWriter:
             error = explained(error, task.directory, task.entry.name)
             self._tally.refused(task.directory, task.path, task.entry, error)
 
+    def stop(self) -> None:
+        """Give up what is being written: the restore has failed, and a file may be large and far away."""
+        self._stopped = True
+
     def may_leave(self, task: FileTask) -> bool:
         """Tell at a glance whether a file is there already that may stay, so that no content will be read for it."""
         if task.around.fresh:
@@ -77,6 +83,11 @@ class FileWriter:
         if status is None or task.around.is_half_written(status):
             return False
         return self._policy.may_leave(task.entry, status)
+
+    def _take(self, count: int) -> None:
+        if self._stopped:
+            raise OperationCancelledError("the restore has failed elsewhere", hint="see what it failed for")
+        self._taken(count)
 
     def _open(self, task: FileTask) -> _Opened | None:
         """Return the new file, or None when what is there stays."""

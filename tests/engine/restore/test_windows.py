@@ -1,22 +1,30 @@
 """Windows of files: where two writing threads part them, how many directories are held open, what is announced."""
 
 import os
+import resource
 import threading
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec import structs
 
-from repositories.engine.errors import RestoreTargetError
+from repositories.engine.errors import OperationCancelledError, RestoreTargetError
 from repositories.engine.ids import ChunkKind
 from repositories.engine.limits import MIB
 from repositories.engine.manifest.entries import Entry, EntryType
+from repositories.engine.repository import Repository
+from repositories.engine.restore import run
 from repositories.engine.restore.directories import BeforeWriting, Surroundings
 from repositories.engine.restore.filling import FileTask
-from repositories.engine.restore.windows import Windows, _border
+from repositories.engine.restore.pulse import RestorePulse
+from repositories.engine.restore.windows import Windows, _border, _open_at_once
+from repositories.engine.restore.writing import FileWriter
+from tests.engine.repositories import back_up_tree, restore_latest
+from tests.engine.trees import pattern
 
 
 @dataclass(frozen=True)
@@ -45,6 +53,9 @@ class Counting:
 
     def __init__(self) -> None:
         self.written: list[bytes] = []
+
+    def stop(self) -> None:
+        raise AssertionError("nothing fails")
 
     def may_leave(self, task: FileTask) -> bool:
         return False
@@ -110,6 +121,10 @@ class Gated:
     enough: int = -1
     reached: threading.Event = field(default_factory=threading.Event)
     left: frozenset[bytes] = frozenset()
+    stopped: bool = False
+
+    def stop(self) -> None:
+        self.stopped = True
 
     def may_leave(self, task: FileTask) -> bool:
         return task.path in self.left
@@ -205,6 +220,42 @@ def test_what_breaks_a_window_ends_the_walk_and_nothing_stays_open(tmp_path: Pat
         os.close(directory)
     assert len(os.listdir("/proc/self/fd")) == before
     assert source.given_up, "nobody waits for what was fetched ahead"
+    assert gated.stopped, "nor for what other threads are writing"
+
+
+def test_what_is_given_up_while_it_is_written_leaves_nothing(
+    tmp_path: Path, repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """4.7: when one thread fails, no other writes a large file to its end first."""
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "large").write_bytes(pattern(10_000_000))
+    back_up_tree(repository, tmp_path / "tree")
+    taken = RestorePulse.taken
+
+    def fail_elsewhere(pulse: RestorePulse, count: int) -> None:
+        writers[0].stop()
+        taken(pulse, count)
+
+    class Noted(FileWriter):
+        def __init__(self, *rest: Any) -> None:
+            super().__init__(*rest)
+            writers.append(self)
+
+    writers: list[FileWriter] = []
+    monkeypatch.setattr(RestorePulse, "taken", fail_elsewhere)
+    monkeypatch.setattr(run, "FileWriter", Noted)
+    with pytest.raises(OperationCancelledError):
+        restore_latest(repository, tmp_path / "out")
+    assert os.listdir(tmp_path / "out") == []
+
+
+@pytest.mark.parametrize(("limit", "most"), [(256, 400), (700, 476), (1024, 800), (1 << 20, 800), (-1, 800)])
+def test_where_processes_write_as_many_directories_are_open_as_the_limit_lets(
+    limit: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With -1 there is no limit; below a few hundred nothing would go on as it is."""
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (limit, limit))
+    assert _open_at_once() == most
 
 
 @pytest.mark.parametrize("source", [NoChunks, FarChunks])
