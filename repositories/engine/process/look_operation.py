@@ -14,8 +14,10 @@ import msgspec
 from repositories.engine.browse.criteria import Criteria
 from repositories.engine.browse.finding import Search
 from repositories.engine.display import show_text
-from repositories.engine.errors import BackupNotFoundError, ConfigurationError
+from repositories.engine.errors import BackupNotFoundError, ConfigurationError, OperationCancelledError
+from repositories.engine.ids import ChunkKind
 from repositories.engine.manifest.backups import Backup
+from repositories.engine.manifest.chunks import ChunkSource
 from repositories.engine.manifest.entries import Entry
 from repositories.engine.manifest.entry_reader import read_directory, read_entry
 from repositories.engine.manifest.order import directory_key, join, split
@@ -30,6 +32,20 @@ from repositories.engine.repository import Repository
 Entries = Iterator[tuple[bytes, Entry]]
 
 
+class _Interruptible:
+    """Reads pages until nobody waits for what is in them any more."""
+
+    def __init__(self, source: ChunkSource, channel: Channel) -> None:
+        self._source = source
+        self._channel = channel
+
+    def read(self, kind: ChunkKind, chunk_id: bytes) -> bytes:
+        """Return the chunk; raises OperationCancelledError, and what the source raises."""
+        if self._channel.cancelled():
+            raise OperationCancelledError("nobody waits for the answer any more", hint="ask again")
+        return self._source.read(kind, chunk_id)
+
+
 def browse_directory(request: Request, channel: Channel) -> dict[str, Any]:
     """Tell what a directory holds, in name order, or the one object at the path; `missing`: it is not in the backup."""
     order, repository, backup = begin_look(request, channel)
@@ -37,7 +53,7 @@ def browse_directory(request: Request, channel: Channel) -> dict[str, Any]:
         path = inner_path(order.path, backup.root.source.id)
     except ConfigurationError as error:
         return {"missing": error.message}
-    source, pages = repository.reader(), backup.root.pages
+    source, pages = _Interruptible(repository.reader(), channel), backup.root.pages
     # An empty directory and a missing one must not look alike.
     named = read_entry(source, pages, path) if path else None
     if path and named is None:
@@ -55,7 +71,8 @@ def find_entries(request: Request, channel: Channel) -> dict[str, Any]:
     `unread` counts the entries that lay in damaged pages; of an answer with `next_base64` it is no more than so far.
     """
     order, repository, backup = begin_look(request, channel)
-    search = Search(repository.reader(), [backup], Criteria(patterns=(order.pattern,), ignore_case=order.ignore_case))
+    wanted = Criteria(patterns=(order.pattern,), ignore_case=order.ignore_case)
+    search = Search(_Interruptible(repository.reader(), channel), [backup], wanted)
     with repository.begin_read():
         found: Entries = ((each.path, each.versions[0].entry) for each in search.results())
         if order.after:
