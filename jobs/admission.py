@@ -22,7 +22,7 @@ from jobs.models import Job, JobRevision, JobSource, Run, Schedule, Source
 from jobs.occupancy import Occupancy, count_occupancy
 from jobs.poison import POISON
 from jobs.revisions import read_revision
-from jobs.states import HeldCode
+from jobs.states import HeldCode, RunState
 from jobs.transitions import Admission
 from jobs.unanswered import note_rung
 from jobs.window_rows import plan_by_windows
@@ -59,7 +59,9 @@ class _Chosen:
 
 
 def admit_waiting(*, now: dt.datetime) -> Admitted:
-    """Admit what may start at `now` (database time), all in one transaction."""
+    """Admit what may start at `now` (database time), all in one transaction; none where nothing waits."""
+    if not Run.objects.filter(state=RunState.QUEUED, admitted_at__isnull=True, not_before__lte=now).exists():
+        return Admitted()
     with transaction.atomic():
         if not _become_admitter():
             return Admitted(skipped=True)

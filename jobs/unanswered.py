@@ -6,11 +6,12 @@ comes late starts nothing.
 """
 
 import datetime as dt
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, QuerySet
 
 from jobs import transitions
 from jobs.doorbell import Ring, ring_after_commit
@@ -23,6 +24,8 @@ RING_AGAIN_AFTER: Final = dt.timedelta(seconds=30)
 WITHDRAW_AFTER: Final = dt.timedelta(seconds=60)
 # A first ring that the broker did not take is made up by the next pass, not only after 30 s.
 RING_FIRST_AFTER: Final = dt.timedelta(seconds=5)
+# By how often it was rung for.
+_RING_AFTER: Final = (RING_FIRST_AFTER, RING_AGAIN_AFTER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,26 +39,32 @@ class Answered:
 def ring_or_withdraw(*, now: dt.datetime) -> Answered:
     """Withdraw what is frozen or waited too long for its worker, ring again for the rest."""
     admitted = Run.objects.filter(state=RunState.QUEUED, admitted_at__isnull=False)
-    withdrawn = _withdraw_frozen(admitted, now)
-    late = list(admitted.filter(admitted_at__lte=now - WITHDRAW_AFTER).values_list("id", "fence"))
-    withdrawn += sum(transitions.withdraw(run_id, fence, now=now) for run_id, fence in late if fence is not None)
-    due = admitted.filter(
-        Q(rings=0, admitted_at__lte=now - RING_FIRST_AFTER) | Q(rings=1, admitted_at__lte=now - RING_AGAIN_AFTER),
-        admitted_at__gt=now - WITHDRAW_AFTER,
-    ).order_by("admitted_at")
-    rows = due.values_list("id", "fence", "runner__name")
-    rings = [Ring(run_id, fence, group) for run_id, fence, group in rows if fence is not None]
+    columns = ("id", "fence", "admitted_at", "rings", "runner__name")
+    rows = list(admitted.order_by("admitted_at").values_list(*columns))
+    if not rows:
+        return Answered(0, 0)
+    frozen = _withdraw_frozen(admitted, now)
+    withdrawn, rings = sum(frozen.values()), []
+    for run_id, fence, admitted_at, rung, group in rows:
+        if run_id in frozen or fence is None or admitted_at is None:
+            continue
+        waited = now - admitted_at
+        if waited >= WITHDRAW_AFTER:
+            withdrawn += transitions.withdraw(run_id, fence, now=now)
+        elif rung < len(_RING_AFTER) and waited >= _RING_AFTER[rung]:
+            rings.append(Ring(run_id, fence, group))
     ring_after_commit(rings, note_rung)
     return Answered(withdrawn, len(rings))
 
 
-def _withdraw_frozen(admitted: QuerySet[Run], now: dt.datetime) -> int:
+def _withdraw_frozen(admitted: QuerySet[Run], now: dt.datetime) -> dict[uuid.UUID, bool]:
+    """Withdraw what a freeze holds; return of each whether it was: another one may have been first."""
     rows = list(held_by_freeze(admitted).values_list("id", "fence", "repository__name"))
-    return sum(
-        transitions.withdraw(run_id, fence, Held(HeldCode.FROZEN, name), now=now)
+    return {
+        run_id: transitions.withdraw(run_id, fence, Held(HeldCode.FROZEN, name), now=now)
         for run_id, fence, name in rows
         if fence is not None
-    )
+    }
 
 
 def note_rung(rings: Sequence[Ring]) -> None:

@@ -33,10 +33,12 @@ class Claimed:
 def claim_upkeep(*, now: dt.datetime) -> Claimed:
     """Claim the plans that are due at `now` (database time) and that nobody else is claiming."""
     queued = coalesced = flagged = 0
+    due = UpkeepPlan.objects.filter(
+        next_at__lte=now, flag="", deleted_at__isnull=True, repository__reindex_wanted_at__isnull=True
+    )
+    if not due.exists():
+        return Claimed()
     with transaction.atomic():
-        due = UpkeepPlan.objects.filter(
-            next_at__lte=now, flag="", deleted_at__isnull=True, repository__reindex_wanted_at__isnull=True
-        )
         locked = due.select_for_update(skip_locked=True, of=("self",), no_key=True).select_related("repository")
         for plan in locked.order_by("next_at", "id"):
             try:

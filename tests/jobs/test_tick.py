@@ -4,6 +4,8 @@ import datetime as dt
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from jobs import transitions
 from jobs.conclusion import conclude
@@ -229,3 +231,15 @@ def test_a_run_is_withdrawn_before_admission_so_that_its_slot_is_given_on(tick: 
     second.refresh_from_db()
     first.refresh_from_db()
     assert (second.admitted_at, first.held_code) == (NOW + 60 * SECOND, "no_slot")
+
+
+def test_an_idle_pass_asks_little_and_opens_no_transaction() -> None:
+    """6.12: one comes every ten seconds, for years; what waits or is due is found before anything is locked for it."""
+    make_worker(last_seen=NOW + dt.timedelta(days=1))
+    make_schedule(next_at=NOW + dt.timedelta(days=1))
+    for number in (0, 1):
+        run_pass(now=NOW + number * 10 * SECOND)
+    with CaptureQueriesContext(connection) as asked:
+        assert run_pass(now=NOW + 20 * SECOND).began
+    assert len(asked) <= 20
+    assert not [each["sql"] for each in asked if "SAVEPOINT" in each["sql"] or "advisory" in each["sql"]]
