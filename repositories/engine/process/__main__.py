@@ -11,6 +11,7 @@ import signal
 import sys
 
 from repositories.engine.process import guard
+from repositories.engine.ties import die_with_parent
 
 
 def main() -> int:
@@ -18,7 +19,7 @@ def main() -> int:
     faulthandler.enable()
     # What is imported stays: looking through it again and again took a twentieth of an unchanged backup.
     gc.disable()
-    guard.die_with_parent()
+    die_with_parent()
     guardian = guard.Guardian(0)
     try:
         return _serve()
