@@ -15,6 +15,7 @@ from jobs.ctl import (
     job_history,
     job_verbs,
     plan_verbs,
+    queue,
     repository_verbs,
     restore,
     run_verbs,
@@ -97,6 +98,7 @@ def build() -> typer.Typer:
             add_verb(group, verb, f"{NAME} {name}")
         app.add_typer(group)
     add_verb(app, restore, NAME)
+    add_verb(app, queue, NAME)
     add_verb(app, status, NAME)
     return app
 
