@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from repositories.engine.errors import OperationCancelledError
-from repositories.engine.process import protocol, requests, runner
+from repositories.engine.process import opening, protocol, requests, runner
 from repositories.engine.process.channel import Channel
 from repositories.engine.process.protocol import Cancel, ConfirmAnswer, Event, Failed, Log, SourceStarted
 from repositories.engine.process.requests import Request
 from tests.engine.process.children import access, wait_until
+from tests.engine.repositories import local_repository
 
 
 def request() -> Request:
@@ -88,3 +89,25 @@ def test_without_a_reader_the_operation_is_cancelled() -> None:
         assert channel.cancelled()
         with pytest.raises(OperationCancelledError):
             channel.confirm("0")
+
+
+def test_opening_begins_with_the_request_and_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opening, "_begun", [])
+    local_repository(tmp_path / "repo")
+    asked = Request(operation="info", repository=access(tmp_path / "repo"), parent_pid=os.getppid())
+    runner.begin(asked)
+    runner.begin(asked)
+    assert len(opening._begun) == 1
+    assert opening.open_for(asked.repository).backups() == []
+    assert opening._begun == []
+
+
+@pytest.mark.parametrize(
+    "fields", [{"parent_pid": 0}, {"v": 99, "parent_pid": os.getppid()}], ids=["parent", "version"]
+)
+def test_nothing_is_opened_for_a_request_that_is_refused(
+    tmp_path: Path, fields: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "_begun", [])
+    runner.begin(Request(operation="info", repository=access(tmp_path / "repo"), **fields))
+    assert opening._begun == []
