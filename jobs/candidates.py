@@ -48,7 +48,8 @@ _CONTENDED: Final = """
 WITH waiting AS MATERIALIZED (
     SELECT job_id FROM runs WHERE state = 'queued' AND admitted_at IS NULL AND job_id IS NOT NULL
 ), contended AS (
-    SELECT source_id FROM waiting JOIN job_sources USING (job_id) GROUP BY source_id HAVING count(*) > 1
+    SELECT source_id FROM waiting JOIN job_sources USING (job_id)
+    GROUP BY source_id HAVING min(job_sources.id) < max(job_sources.id)
     UNION SELECT unnest(%s::uuid[])
 )
 SELECT place.job_id::text, sources.id, sources.shown, sources.max_concurrent_runs
