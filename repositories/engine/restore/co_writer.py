@@ -39,7 +39,7 @@ class CoWriter:
 
     def __init__(self, source: AnyChunks, stopped: Callable[[], bool]) -> None:
         self._source = source
-        self._filler = Filler(source, self, self._taken)
+        self._filler = Filler(source, self, self._taken, self._go_on)
         self._stopped = stopped
         self._written = 0
         self._reports: list[Report] = []
@@ -70,6 +70,9 @@ class CoWriter:
 
     def _taken(self, count: int) -> None:
         del count
+        self._go_on()
+
+    def _go_on(self) -> None:
         if self._stopped():
             raise _StoppedError
 

@@ -55,17 +55,24 @@ class FillingTally(Protocol):
 
 
 class Filler:
-    """Fills the files of one restore; `taken` is told of content before it is written (bandwidth, cancel)."""
+    """Fills the files of one restore; `taken` is told of content before it is written (bandwidth, cancel).
 
-    def __init__(self, source: AnyChunks, tally: FillingTally, taken: Callable[[int], None]) -> None:
+    `go_on` is called before content is read, and raises where that would be for nothing: far away it takes long.
+    """
+
+    def __init__(
+        self, source: AnyChunks, tally: FillingTally, taken: Callable[[int], None], go_on: Callable[[], None]
+    ) -> None:
         self._source = source
+        self._go_on = go_on
         self._tally = tally
         self._taken = taken
 
     def fill(self, descriptor: int, task: FileTask) -> None:
         """Give an empty open file its content and attributes.
 
-        Raises IntegrityError, ObjectMissingError, OSError, errors of the repository's medium, and what `taken` raises.
+        Raises IntegrityError, ObjectMissingError, OSError, errors of the repository's medium, and what is raised by
+        `taken` and `go_on`.
         """
         self._write_content(descriptor, task)
         if task.around.inherits:
@@ -110,6 +117,7 @@ class Filler:
     def _read(self, piece: Piece) -> Data | None:
         if piece.chunk is None or piece.place is None:
             return None
+        self._go_on()
         return read_piece(self._source, piece.chunk, piece.place)
 
 

@@ -72,6 +72,7 @@ class Windows:
         self._far = source.far
         self._most_bytes = _BYTES_FAR if self._far else _BYTES
         self._ended = False
+        self._failure: BaseException | None = None
 
     def enter(self) -> None:
         """The walk stands in another directory now."""
@@ -82,6 +83,7 @@ class Windows:
 
         `at_once` = it has its name when this returns.
         """
+        self._raise_failure()
         readers = self._readers if entry.size > _LARGE else None
         # Far away a large file, too, waits for its window: the blocks of the next ones come meanwhile.
         if at_once or (readers is not None and not self._far):
@@ -110,11 +112,7 @@ class Windows:
     def close(self) -> None:
         """End the threads and close what is held; after an error, without waiting for what is still to be written."""
         if not self._ended:
-            self._ended = True
-            self._writer.stop()
-            self._source.give_up()
-        if self._co_writers is not None:
-            self._co_writers.stop()
+            self._give_up()
         for pool in (self._pool, self._readers):
             pool.shutdown(wait=True, cancel_futures=True)
         if self._co_writers is not None:
@@ -176,21 +174,36 @@ class Windows:
         """Wait until at most `left` windows are not written yet. Raises what broke the restore."""
         while len(self._begun) > left:
             window = self._begun.popleft()
-            try:
-                for future in window.running:
-                    future.result()
-            finally:
-                for future in window.running:
-                    future.exception()
-                _close(window.held)
+            for future in window.running:
+                future.exception()
+            _close(window.held)
+            self._raise_failure()
+
+    def _raise_failure(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+    def _give_up(self) -> None:
+        """Let nobody go on, or wait for anything: called by whichever thread fails first, or by the walk's."""
+        self._ended = True
+        self._writer.stop()
+        self._source.give_up()
+        if self._co_writers is not None:
+            self._co_writers.stop()
 
     def _write_all(self, tasks: list[FileTask]) -> None:
-        if self._co_writers is not None:
-            tasks = self._co_writers.write(tasks)
-        for task in tasks:
-            if self._ended:
-                return
-            self._writer.write(task)
+        try:
+            if self._co_writers is not None:
+                tasks = self._co_writers.write(tasks)
+            for task in tasks:
+                if self._ended:
+                    return
+                self._writer.write(task)
+        except BaseException as error:
+            # What others fail with from now on is what this one does to them.
+            self._failure = self._failure or error
+            self._give_up()
+            raise
 
 
 def _open_at_once() -> int:

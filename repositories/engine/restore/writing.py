@@ -44,7 +44,7 @@ class FileWriter:
     def __init__(
         self, source: AnyChunks, policy: Policy, tally: Tally, taken: Callable[[int], None], room: Room
     ) -> None:
-        self._filler = Filler(source, tally, self._take)
+        self._filler = Filler(source, tally, self._take, self._go_on)
         self._taken = taken
         self._stopped = False
         self._policy = policy
@@ -84,9 +84,12 @@ class FileWriter:
             return False
         return self._policy.may_leave(task.entry, status)
 
-    def _take(self, count: int) -> None:
+    def _go_on(self) -> None:
         if self._stopped:
             raise OperationCancelledError("the restore has failed elsewhere", hint="see what it failed for")
+
+    def _take(self, count: int) -> None:
+        self._go_on()
         self._taken(count)
 
     def _open(self, task: FileTask) -> _Opened | None:

@@ -122,9 +122,12 @@ class Gated:
     reached: threading.Event = field(default_factory=threading.Event)
     left: frozenset[bytes] = frozenset()
     stopped: bool = False
+    failing: bytes | None = None
 
     def stop(self) -> None:
+        """Wake who waits, as what is far away does."""
         self.stopped = True
+        self.gate.set()
 
     def may_leave(self, task: FileTask) -> bool:
         return task.path in self.left
@@ -132,7 +135,9 @@ class Gated:
     def write(self, task: FileTask) -> None:
         if self.held in (None, task.path):
             assert self.gate.wait(60)
-        if self.broken:
+        if self.stopped:
+            raise OperationCancelledError("given up", hint="as the test wants it")
+        if self.broken or task.path == self.failing:
             raise RestoreTargetError("takes no more", hint="as the test wants it")
         self.written.append(task.path)
         if len(self.written) == self.enough:
@@ -221,6 +226,22 @@ def test_what_breaks_a_window_ends_the_walk_and_nothing_stays_open(tmp_path: Pat
     assert len(os.listdir("/proc/self/fd")) == before
     assert source.given_up, "nobody waits for what was fetched ahead"
     assert gated.stopped, "nor for what other threads are writing"
+
+
+def test_who_fails_first_wakes_the_others_and_is_what_is_told(tmp_path: Path) -> None:
+    """4.7: the first thread was waited for until all that was fetched ahead had come, and what it wrote was written."""
+    source, gated = FarChunks(), Gated(held=b"0", failing=b"3")
+    windows = Windows(source, gated)  # type: ignore[arg-type]
+    directory = os.open(tmp_path, os.O_RDONLY)
+    try:
+        fill(windows, directory, 4)
+        with pytest.raises(RestoreTargetError):
+            windows.finish()
+    finally:
+        windows.close()
+        os.close(directory)
+    assert gated.written == [b"2"]
+    assert source.given_up
 
 
 def test_what_is_given_up_while_it_is_written_leaves_nothing(
