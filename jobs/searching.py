@@ -36,10 +36,14 @@ class _Search:
 def read_runs(filters: Mapping[str, Any], wanted: PageRequest) -> Page[Run]:
     """Return a page of the runs that all filters take (serializers.RunFilter has their names)."""
     others = {name: value for name, value in filters.items() if name != "search"}
-    rows = runs_matching(others)
-    if "search" not in filters:
+    return search_runs(runs_matching(others), filters.get("search", ""), wanted)
+
+
+def search_runs(rows: QuerySet[Run], text: str, wanted: PageRequest) -> Page[Run]:
+    """Return a page of those of the rows that have the text; without one, of all."""
+    if not text:
         return read_page(rows, wanted)
-    text, found = filters["search"], list[uuid.UUID]()
+    found = list[uuid.UUID]()
     for search in (
         _Search(rows, ("job__name",), _NAMES_READ),
         _Search(rows.exclude(error_code=""), ("error_code", "error_message"), _ERRORS_READ),

@@ -14,6 +14,7 @@ from jobs import windows
 from jobs.models import Job
 from jobs.objectives import broken_by, plans_of, rules_of
 from jobs.window_rows import current_rules
+from syncova_project.access.visibility import visible_groups, within_sight
 
 # Jobs that are looked at, and instants of each: enough to see what a window does, bounded whatever there is.
 MOST_JOBS: Final = 200
@@ -44,7 +45,8 @@ def window_preview(rule: windows.Rule, count: int, *, replaces: uuid.UUID | None
     without = current_rules(without=replaces)
     rules = [*without, rule]
     shown = islice(rule.shape.openings(now, now + _REACH), count)
-    return WindowPreview(list(shown), _moved(rule, rules, without, now), broken_by(rules, changed=rule, now=now))
+    broken = _seen(broken_by(rules, changed=rule, now=now))
+    return WindowPreview(list(shown), _moved(rule, rules, without, now), broken)
 
 
 def _moved(
@@ -52,11 +54,20 @@ def _moved(
 ) -> list[Moved]:
     kept = Job.objects.filter(deleted_at__isnull=True, paused_at__isnull=True).order_by("name", "id")
     moved = []
-    for job in kept[:MOST_JOBS]:
+    for job in within_sight(kept, "repository__worker_group")[:MOST_JOBS]:
         if rules_of(job, [rule]):
             found = _first_moved(job, rules_of(job, rules), rules_of(job, without), now)
             moved += [] if found is None else [found]
     return moved
+
+
+def _seen(names: Sequence[str]) -> Sequence[str]:
+    """Return the names of those jobs that the caller sees."""
+    if visible_groups() is None or not names:
+        return names
+    seen = within_sight(Job.objects.filter(name__in=names), "repository__worker_group")
+    known = set(seen.values_list("name", flat=True))
+    return [name for name in names if name in known]
 
 
 def _first_moved(

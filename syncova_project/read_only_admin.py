@@ -1,19 +1,20 @@
 """What every admin page is built on: everything readable and searchable, nothing added, edited or deleted.
 
 States change by services alone, so the admin offers no form for them. Who may look has the app's right to read, as in
-the API, or Django's view permission. Owns how foreign text is shown on its pages:
-control and direction characters escaped here, markup escaped by the templates.
+the API, or Django's view permission, and finds the rows of those repositories that they see. Owns how foreign text is
+shown on its pages: control and direction characters escaped here, markup escaped by the templates.
 """
 
 import json
 from typing import TYPE_CHECKING, Any, Final
 
 from django.contrib import admin
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
 from syncova_project.access.people import may
 from syncova_project.access.scopes import Scope
+from syncova_project.access.visibility import rows_seen
 from syncova_project.log import single_line
 
 if TYPE_CHECKING:
@@ -50,6 +51,10 @@ class ReadOnlyAdmin(ReadByRight, _ModelAdmin):
     actions = None
     list_per_page = 50
     show_full_result_count = False
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Return the rows that the person sees."""
+        return rows_seen(super().get_queryset(request))
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Nothing is added here."""

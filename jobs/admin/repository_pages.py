@@ -142,6 +142,15 @@ def proven_share(check: object) -> str:
     return f"✓ all: {told}" if share == 100 else f"◐ a part: {told}"
 
 
+class OfRepository(admin.RelatedFieldListFilter):
+    """Backups by their repository, of those that the person sees."""
+
+    def field_choices(self, field: Any, request: HttpRequest, model_admin: Any) -> Any:
+        """Return the names of what is seen alone."""
+        named = repositories_visible().order_by("name").values_list("id", "name")
+        return [(key, single_line(name)) for key, name in named]
+
+
 @admin.register(Backup)
 class BackupAdmin(HistoryList, PageAdmin):
     """References to backups, newest first; the repository itself is the truth."""
@@ -159,7 +168,7 @@ class BackupAdmin(HistoryList, PageAdmin):
         "warnings",
         "created_at",
     )
-    list_filter = ("repository",)
+    list_filter = (("repository", OfRepository),)
     list_select_related = ("repository",)
     search_fields = ("backup_id", "manifest_id", "source_name")
     search_help_text = "The whole id of a backup or manifest, or a part of a source."

@@ -14,9 +14,10 @@ from django.urls import URLPattern, path, reverse
 from jobs.admin.marks import marked
 from jobs.admin.run_panels import run_headline, run_panels
 from jobs.database_time import database_now
-from jobs.listing import HeldSentences, runs_matching
+from jobs.listing import HeldSentences
 from jobs.models import Run, RunEvent, TaskRun
 from jobs.queue_listing import queue_page
+from jobs.searching import search_runs
 from jobs.selectors import phase
 from jobs.services import run_cancel
 from jobs.states import ACTIVE_STATES, FailureClass, RunState
@@ -27,7 +28,7 @@ from syncova_project.admin_pages.actions import Done, PageAction, Values
 from syncova_project.admin_pages.lists import AFTER, HistoryList
 from syncova_project.admin_pages.pages import PageAdmin, address_of
 from syncova_project.admin_pages.panels import Cell, Panel, link, row
-from syncova_project.paging import CursorRefusedError, Ordering
+from syncova_project.paging import CursorRefusedError, Ordering, Page, PageRequest
 from syncova_project.read_only_admin import shown
 
 NEWEST: Final = Ordering("-created_at", "created_at", descending=True)
@@ -123,8 +124,12 @@ class RunAdmin(HistoryList, PageAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Run], search_term: str
     ) -> tuple[QuerySet[Run], bool]:
+        """Leave the search to `read_list`, which knows the page."""
+        return queryset, False
+
+    def read_list(self, rows: QuerySet[Run], text: str, wanted: PageRequest) -> Page[Run]:
         """Search as the API does."""
-        return (queryset & runs_matching({"search": search_term}) if search_term else queryset), False
+        return search_runs(rows, text, wanted)
 
     def list_links(self, request: HttpRequest) -> Sequence[Cell]:
         """Lead to the queue."""

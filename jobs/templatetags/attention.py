@@ -12,6 +12,7 @@ from jobs.states import RunState
 from repositories.selectors import accepts_backups, repositories_visible
 from syncova_project.access.people import may
 from syncova_project.access.scopes import Scope
+from syncova_project.access.visibility import rows_seen
 from syncova_project.admin_pages.pages import address_of, list_address, page_address
 from syncova_project.admin_pages.panels import Cell, Panel, link, row
 
@@ -29,7 +30,7 @@ def attention(user: Any) -> dict[str, Any]:
 
 def _jobs() -> Panel:
     bad = Job.objects.filter(~Q(last_state__in=("", RunState.SUCCEEDED)), deleted_at__isnull=True)
-    found = list(bad.order_by("-last_finished_at", "id")[: MOST + 1])
+    found = list(rows_seen(bad).order_by("-last_finished_at", "id")[: MOST + 1])
     shown = [
         row(
             link(one.name, page_address(one)),

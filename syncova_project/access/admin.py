@@ -6,7 +6,10 @@ from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
-from syncova_project.access import people_admin  # noqa: F401 - its pages take the place of Django's
+from syncova_project.access import (
+    people_admin,  # noqa: F401 - its pages take the place of Django's
+    selectors,  # noqa: F401 - says which entries are seen
+)
 from syncova_project.access.models import ApiToken, AuditEntry, AuditSeal
 from syncova_project.admin_pages.lists import HistoryList
 from syncova_project.admin_pages.pages import PageAdmin

@@ -14,7 +14,8 @@ from django.http import HttpRequest, HttpResponse
 from syncova_project.access.addresses import client_address, is_trusted
 from syncova_project.access.lockout import LoginLockedError
 from syncova_project.access.origin import Origin, request_origin
-from syncova_project.access.visibility import unlimited_sight
+from syncova_project.access.people import groups_of
+from syncova_project.access.visibility import limit_sight, unlimited_sight
 
 Handler = Callable[[HttpRequest], HttpResponse]
 
@@ -59,6 +60,18 @@ def _address(request: HttpRequest) -> str:
         request.META.pop("HTTP_X_FORWARDED_PROTO", None)
         return connection
     return client_address(connection, request.headers.get("X-Forwarded-For", ""), trusted)
+
+
+class PageSightMiddleware:
+    """Limits what pages of the admin show to what the person sees; the API limits its own callers."""
+
+    def __init__(self, get_response: Handler) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if request.path.startswith("/admin/") and request.user.is_authenticated:
+            limit_sight(groups_of(request.user))
+        return self.get_response(request)
 
 
 class ContentSecurityMiddleware:

@@ -1,4 +1,4 @@
-"""Rows of access control: tokens, the audit trail and its seals, idempotency keys.
+"""Rows of access control: tokens, what people see, the audit trail and its seals, idempotency keys.
 
 Owns what the database must hold about them. Holds no rule of its own: services write, triggers of the migrations
 refuse any change of the audit trail and of its seals.
@@ -60,6 +60,31 @@ class ApiToken(models.Model):
 
     def __str__(self) -> str:
         return single_line(self.name)
+
+
+class SightLimit(models.Model):
+    """Whose repositories a person, or everybody in a group of people, sees; who has no such row sees all (7.8)."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
+    )
+    group = models.OneToOneField("auth.Group", null=True, blank=True, on_delete=models.CASCADE, related_name="+")
+    worker_groups = ArrayField(models.TextField(), help_text="Names of worker groups, with commas between them.")
+
+    class Meta:
+        db_table = "sight_limits"
+        ordering = ["id"]
+        constraints = [
+            models.CheckConstraint(
+                name="sight_limits_of_one",
+                condition=Q(user__isnull=False, group__isnull=True) | Q(user__isnull=True, group__isnull=False),
+                violation_error_message="Name a person or a group of people, not both.",
+            ),
+            models.CheckConstraint(name="sight_limits_sees_a_group", condition=Q(worker_groups__len__gt=0)),
+        ]
+
+    def __str__(self) -> str:
+        return single_line(str(self.user or self.group))
 
 
 class AuditEntry(models.Model):

@@ -1,4 +1,4 @@
-"""Pages of people and their groups: Django's own, and what is done there stands in the audit trail too (E3).
+"""Pages of people, their groups and what they see: what is done there stands in the audit trail too (E3).
 
 Owns what is told of such a change: each field before and after, never a password.
 """
@@ -6,6 +6,7 @@ Owns what is told of such a change: each field before and after, never a passwor
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from django import forms
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, User
@@ -14,18 +15,25 @@ from django.forms import BaseModelForm
 from django.http import HttpRequest
 
 from syncova_project import clock
+from syncova_project.access.models import SightLimit
 from syncova_project.access.people import actor_of_person
 from syncova_project.access.services import audit_record
+from syncova_project.access.visibility import visible_groups
 
 if TYPE_CHECKING:
     _ModelAdmin = admin.ModelAdmin[Any]
     _UserAdmin = UserAdmin[User]
+    _LimitAdmin = admin.ModelAdmin[SightLimit]
+    _SightForm = forms.ModelForm[SightLimit]
 else:
     _ModelAdmin, _UserAdmin = object, UserAdmin
+    _LimitAdmin, _SightForm = admin.ModelAdmin, forms.ModelForm
 
 
 class Audited(_ModelAdmin):
-    """Mixed in before Django's own class; writes in the transaction of the change."""
+    """Mixed in before Django's own class; writes in the transaction of the change. `noun` is the trail's word."""
+
+    noun = ""
 
     def construct_change_message(self, request: HttpRequest, form: Any, *others: Any, **named: Any) -> Any:
         """Keep what the form changed for the entry that follows."""
@@ -50,7 +58,7 @@ class Audited(_ModelAdmin):
         return super().log_deletions(request, queryset)
 
     def _record(self, request: HttpRequest, obj: Model, verb: str) -> None:
-        noun = str(obj._meta.model_name)
+        noun = self.noun or str(obj._meta.model_name)
         audit_record(
             actor=actor_of_person(request.user),
             action=f"{noun}.{verb}",
@@ -92,3 +100,38 @@ class PersonAdmin(Audited, _UserAdmin):
 @admin.register(Group)
 class PeopleGroupAdmin(Audited, GroupAdmin):
     """Groups of people."""
+
+
+class SightForm(_SightForm):
+    """Whom it limits, and to which worker groups; a superuser sees all."""
+
+    user = forms.ModelChoiceField(User.objects.filter(is_superuser=False), required=False)
+
+    class Meta:
+        model = SightLimit
+        fields = ("user", "group", "worker_groups")
+
+    def clean_worker_groups(self) -> list[str]:
+        """Return the names as they are written everywhere: once each, in small letters."""
+        return sorted({name.strip().lower() for name in self.cleaned_data["worker_groups"]})
+
+
+@admin.register(SightLimit)
+class SightLimitAdmin(Audited, _LimitAdmin):
+    """Whose repositories people see; for those who manage people, and are not limited themselves."""
+
+    noun = "sight"
+    form = SightForm
+    list_display = ("__str__", "user", "group", "worker_groups")
+    list_select_related = ("user", "group")
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        """Tell whether the person may say what others see."""
+        return visible_groups() is None and request.user.has_perm("auth.change_user")
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Tell the same."""
+        return self.has_module_permission(request)
+
+    has_add_permission = has_module_permission
+    has_change_permission = has_delete_permission = has_view_permission

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from syncova_project.access.models import ApiToken
-from syncova_project.access.people import actor_of_person, rights_of
+from syncova_project.access.people import actor_of_person, groups_of, rights_of
 from syncova_project.access.scopes import Scope
-from syncova_project.access.visibility import Groups
+from syncova_project.access.visibility import Groups, overlap
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +27,16 @@ class Principal:
     def of_token(cls, token: ApiToken) -> "Principal":
         """Return the principal of a live token; the prefix tells two tokens of one name apart.
 
-        A person's token never may more than the person may now.
+        A person's token never may nor sees more than the person now.
         """
         scopes = frozenset(Scope(name) for name in token.scopes)
+        groups = None if token.worker_groups is None else frozenset(token.worker_groups)
         if token.user is not None:
             scopes &= rights_of(token.user)
-        groups = None if token.worker_groups is None else frozenset(token.worker_groups)
+            groups = overlap(groups, groups_of(token.user))
         return cls(f"token:{token.name} ({token.prefix})", scopes, token, token.user_id, groups)
 
     @classmethod
     def of_person(cls, user: Any) -> "Principal":
         """Return the principal of somebody who is logged in."""
-        return cls(actor_of_person(user), rights_of(user), user_id=user.pk)
+        return cls(actor_of_person(user), rights_of(user), user_id=user.pk, groups=groups_of(user))

@@ -14,7 +14,7 @@ from django.db.models import Q, QuerySet
 from syncova_project.access.models import ApiToken, AuditEntry
 from syncova_project.access.principals import Principal
 from syncova_project.access.tokens import make_token, parse_token
-from syncova_project.access.visibility import SUBJECTS, visible_groups
+from syncova_project.access.visibility import SEEN, SUBJECTS, visible_groups
 
 USE_IS_NOTED_EVERY = dt.timedelta(minutes=1)
 
@@ -45,6 +45,11 @@ def audit_matching(filters: Mapping[str, Any]) -> QuerySet[AuditEntry]:
         found = found.filter(at__gte=filters["since"])
     if "until" in filters:
         found = found.filter(at__lt=filters["until"])
+    return entries_visible(found)
+
+
+def entries_visible(found: QuerySet[AuditEntry]) -> QuerySet[AuditEntry]:
+    """Return those of the entries that the caller sees."""
     if visible_groups() is None:
         return found
     # What belongs to no repository is nobody's who sees but some of them.
@@ -71,3 +76,6 @@ def _note_use(token: ApiToken, now: dt.datetime) -> None:
     stale = Q(last_used_at__isnull=True) | Q(last_used_at__lt=now - USE_IS_NOTED_EVERY)
     if token.last_used_at is None or token.last_used_at < now - USE_IS_NOTED_EVERY:
         ApiToken.objects.filter(stale, pk=token.pk).update(last_used_at=now)
+
+
+SEEN["access.auditentry"] = entries_visible

@@ -21,11 +21,20 @@ _groups: contextvars.ContextVar[Groups] = contextvars.ContextVar("syncova_groups
 GUARDS: Final[dict[str, Callable[[Any], object]]] = {}
 # By the type of an audit entry's subject: which entries are of what the caller sees.
 SUBJECTS: Final[dict[str, Callable[[], Q]]] = {}
+# By the label of a model: those of its rows that the caller sees, who does not see all.
+SEEN: Final[dict[str, Callable[[QuerySet[Any]], QuerySet[Any]]]] = {}
 
 
 def visible_groups() -> Groups:
     """Return the groups whose repositories the caller sees, None for all."""
     return _groups.get()
+
+
+def overlap(one: Groups, other: Groups) -> Groups:
+    """Return what both see."""
+    if one is None or other is None:
+        return other if one is None else one
+    return one & other
 
 
 def sees(worker_group: str) -> bool:
@@ -38,6 +47,19 @@ def within_sight(rows: QuerySet[Row], path: str) -> QuerySet[Row]:
     """Return those of the rows that the caller sees; `path` leads from a row to its repository's group."""
     groups = _groups.get()
     return rows if groups is None else rows.filter(**{f"{path}__in": groups})
+
+
+def model_seen(label: str, path: str) -> None:
+    """Let rows of this model be seen on pages of the admin; `path` leads from a row to its repository's group."""
+    SEEN[label] = lambda rows: within_sight(rows, path)
+
+
+def rows_seen(rows: QuerySet[Row]) -> QuerySet[Row]:
+    """Return those of a model's rows that the caller sees; of a model that nobody named here, none."""
+    if _groups.get() is None:
+        return rows
+    seen = SEEN.get(rows.model._meta.label_lower)
+    return rows.none() if seen is None else seen(rows)
 
 
 @contextmanager

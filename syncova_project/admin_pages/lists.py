@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.functional import cached_property
 
-from syncova_project.paging import CursorRefusedError, Ordering, PageRequest, read_page
+from syncova_project.paging import CursorRefusedError, Ordering, Page, PageRequest, read_page
 
 if TYPE_CHECKING:
     _Paginator = Paginator[Any]
@@ -56,7 +56,7 @@ class KeysetChangeList(ChangeList):
         ordering: Ordering = self.model_admin.keyset  # type: ignore[attr-defined]
         wanted = PageRequest(ordering, dict(self.params), self._after, self.list_per_page)
         try:
-            page = read_page(self.queryset, wanted)
+            page = self.model_admin.read_list(self.queryset, self.query, wanted)  # type: ignore[attr-defined]
         except CursorRefusedError as error:
             raise IncorrectLookupParameters(str(error)) from error
         self.result_list = page.rows
@@ -64,7 +64,7 @@ class KeysetChangeList(ChangeList):
         self.result_count = self.full_result_count = len(page.rows)
         self.show_full_result_count, self.show_admin_actions = False, False
         self.can_show_all, self.multi_page = False, False
-        self.paginator = self.model_admin.get_paginator(request, page.rows, self.list_per_page)  # type: ignore[arg-type]
+        self.paginator = self.model_admin.get_paginator(request, page.rows, self.list_per_page)
         self.next_address = self.get_query_string({AFTER: page.next_cursor}) if page.next_cursor else ""
         self.first_address = self.get_query_string() if self._after else ""
 
@@ -82,6 +82,10 @@ class HistoryList:
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         """Return the change list by key."""
         return KeysetChangeList
+
+    def read_list(self, rows: QuerySet[Any], text: str, wanted: PageRequest) -> Page[Any]:
+        """Return a page of the rows; what is searched for, `get_search_results` has found."""
+        return read_page(rows, wanted)
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
         """Refuse filters that would read the whole history."""

@@ -62,6 +62,7 @@ STEPS: Final[tuple[str, ...]] = (
     "repositories.0060_lookups",
     "access.0045_groups_of_tokens",
     "jobs.0060_errors_by_age",
+    "access.0046_sight_of_people",
 )
 
 
