@@ -7,8 +7,9 @@ from typer import Argument, Option
 
 from jobs.ctl import shapes
 from jobs.ctl.api import Api, Json
+from jobs.ctl.keep_options import KeepOptions, keep_order
 from jobs.ctl.names import find_repository
-from jobs.ctl.schedule_options import schedule_of, seconds_of
+from jobs.ctl.schedule_options import schedule_of
 from jobs.ctl.server import find_server
 from repositories.console import exits
 from repositories.console.failures import CommandError
@@ -35,7 +36,7 @@ class UnplanOptions(OutputOptions):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlanOptions(OutputOptions):
+class PlanOptions(KeepOptions):
     """What `plan` takes."""
 
     repository: Annotated[str, Argument(metavar="REPOSITORY", help="Its name or id.")]
@@ -55,15 +56,6 @@ class PlanOptions(OutputOptions):
     max_unused: Annotated[
         float | None, Option("--max-unused", metavar="PERCENT", min=0, max=100, help="A prune leaves so much unused.")
     ] = None
-    keep_last: Annotated[int, Option("--keep-last", metavar="N", min=0, help="Keep the newest N.")] = 0
-    keep_daily: Annotated[int, Option("--keep-daily", metavar="N", min=0, help="And one for each of N days.")] = 0
-    keep_weekly: Annotated[int, Option("--keep-weekly", metavar="N", min=0, help="And one for each of N weeks.")] = 0
-    keep_monthly: Annotated[int, Option("--keep-monthly", metavar="N", min=0, help="And one for each of N months.")] = 0
-    keep_yearly: Annotated[int, Option("--keep-yearly", metavar="N", min=0, help="And one for each of N years.")] = 0
-    keep_within: Annotated[
-        str | None, Option("--keep-within", metavar="TIME", help="And all within this time before the newest: 36h.")
-    ] = None
-    keep_tag: Annotated[tuple[str, ...], Option("--keep-tag", metavar="TAG", help="And all with this tag.")] = ()
 
 
 class Plan:
@@ -139,14 +131,7 @@ def _address(api: Api, repository: str, kind: str) -> str:
 
 def _order(options: PlanOptions) -> Json:
     """Return what the runs are asked; options of another kind are sent too, so that the server refuses them by name."""
-    order: Json = {}
-    for name in ("keep_last", "keep_daily", "keep_weekly", "keep_monthly", "keep_yearly"):
-        if getattr(options, name):
-            order[name] = getattr(options, name)
-    if options.keep_within is not None:
-        order["keep_within_seconds"] = seconds_of(options.keep_within)
-    if options.keep_tag:
-        order["keep_tags"] = list(options.keep_tag)
+    order = keep_order(options)
     if options.kind == "forget" and options.time_zone is not None:
         order["zone"] = options.time_zone
     if options.max_unused is not None:

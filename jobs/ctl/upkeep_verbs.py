@@ -6,6 +6,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from jobs.ctl.api import Api, Json
+from jobs.ctl.keep_options import KeepOptions, keep_order
 from jobs.ctl.names import find_repository
 from jobs.ctl.operations import OnRepository, planned, print_forget_plan, print_prune_plan, queue, tell
 from jobs.ctl.questions import confirm
@@ -83,21 +84,11 @@ class Prune:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ForgetOptions(OutputOptions):
+class ForgetOptions(KeepOptions):
     """What `forget` takes."""
 
     repository: Annotated[str, Argument(metavar="REPOSITORY", help="Its name or id.")]
     backups: Annotated[tuple[str, ...], Argument(metavar="[BACKUP]…", help="Ids, or parts of ids.")] = ()
-    keep_last: Annotated[int, Option("--keep-last", metavar="N", min=0, help="Keep the newest N.")] = 0
-    keep_hourly: Annotated[int, Option("--keep-hourly", metavar="N", min=0, help="And one for each of N hours.")] = 0
-    keep_daily: Annotated[int, Option("--keep-daily", metavar="N", min=0, help="And one for each of N days.")] = 0
-    keep_weekly: Annotated[int, Option("--keep-weekly", metavar="N", min=0, help="And one for each of N weeks.")] = 0
-    keep_monthly: Annotated[int, Option("--keep-monthly", metavar="N", min=0, help="And one for each of N months.")] = 0
-    keep_yearly: Annotated[int, Option("--keep-yearly", metavar="N", min=0, help="And one for each of N years.")] = 0
-    keep_within: Annotated[
-        str | None, Option("--keep-within", metavar="TIME", help="And all within this time before the newest: 36h.")
-    ] = None
-    keep_tag: Annotated[tuple[str, ...], Option("--keep-tag", metavar="TAG", help="And all with this tag.")] = ()
     zone: Annotated[str, Option("--zone", metavar="ZONE", help="Whose days, weeks and months: Europe/Berlin.")] = "UTC"
     source: Annotated[str | None, Option("--source", metavar="NAME", help="Only backups of this source.")] = None
     tag: Annotated[str | None, Option("--tag", metavar="TAG", help="Only backups with this tag.")] = None
@@ -170,13 +161,9 @@ class Copy:
 
 
 def _rules(options: ForgetOptions) -> Json:
-    counts = ("last", "hourly", "daily", "weekly", "monthly", "yearly")
-    within = 0 if options.keep_within is None else seconds_of(options.keep_within)
     return {
         "backups": list(options.backups),
-        **{f"keep_{name}": getattr(options, f"keep_{name}") for name in counts},
-        "keep_within_seconds": within,
-        "keep_tags": list(options.keep_tag),
+        **keep_order(options),
         "zone": options.zone,
         "source": options.source,
         "tag": options.tag,

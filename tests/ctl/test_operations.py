@@ -113,8 +113,8 @@ def test_a_copy_names_both_repositories(ctl: Ctl) -> None:
 
 
 def test_upkeep_is_planned_listed_and_ended(ctl: Ctl) -> None:
-    made = ctl("repository", "plan", "vault", "forget", "--daily", "05:00", "--keep-daily", "7", "--json")
-    assert (made.code, made.json["order"]["keep_daily"], made.json["order"]["dry_run"]) == (0, 7, False)
+    made = ctl("repository", "plan", "vault", "forget", "--daily", "05:00", "--keep-hourly", "7", "--json")
+    assert (made.code, made.json["order"]["keep_hourly"], made.json["order"]["dry_run"]) == (0, 7, False)
     assert "05:00" in ctl("repository", "plans", "vault").out
     assert ctl("repository", "unplan", "vault", "forget").code == 0
     assert "no upkeep is planned" in ctl("repository", "plans", "vault").out
