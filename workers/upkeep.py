@@ -4,17 +4,17 @@ Owns the translation of their reports. What may go is the engine's plan; a dry r
 plan stands in the run's log line by line.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from jobs.executors import ExecutionControl, ExecutionRequest, ExecutionResult, Failure, Figures
 from jobs.states import FailureClass
 from repositories.engine.display import show_bytes, show_count
-from repositories.engine.process.requests import ForgetOrder, PruneOrder
+from repositories.engine.process.requests import ForgetOrder, PruneOrder, Request
 from repositories.models import Repository
 from repositories.opening import RepositoryAccess
 from repositories.services import fence_intend
@@ -24,6 +24,7 @@ from workers.engine_run import asked
 from workers.operation_requests import forget_request, is_dry, prune_request
 from workers.operation_run import Handed, carry_out, malformed, order_of
 
+T = TypeVar("T")
 # Of a plan, so many backups stand in the run's result; the log has all of them.
 PLANNED_SHOWN: Final = 100
 _PRUNED: Final = (
@@ -46,28 +47,32 @@ def prune(
     request: ExecutionRequest, control: ExecutionControl, row: Repository, access: RepositoryAccess
 ) -> ExecutionResult:
     """Give back the room of what no backup uses; held up by others it fails as locked, and a later one goes on."""
-    try:
-        order = order_of(request.parameters, PruneOrder)
-    except msgspec.ValidationError as error:
-        return malformed(error)
-    handed = _intended(Handed(request, control, access), row)
-    if handed is None:
-        return ExecutionResult(cancelled=control.cancelled())
-    return carry_out(handed, prune_request(request, access, order), partial(_pruned, control))
+    return _deleted(Handed(request, control, access), row, PruneOrder, prune_request, _pruned)
 
 
 def forget(
     request: ExecutionRequest, control: ExecutionControl, row: Repository, access: RepositoryAccess
 ) -> ExecutionResult:
     """Delete the backups that the run names, or that its rules do not keep, once the run's lease is confirmed."""
+    return _deleted(Handed(request, control, access), row, ForgetOrder, forget_request, _forgotten)
+
+
+def _deleted(
+    handed: Handed,
+    row: Repository,
+    shape: type[T],
+    ask: Callable[[ExecutionRequest, RepositoryAccess, T], Request],
+    tell: Callable[[ExecutionControl, Mapping[str, Any]], ExecutionResult],
+) -> ExecutionResult:
+    """Have the engine delete by the run's order, of a `shape` that `ask` makes a request of; `tell` judges the end."""
     try:
-        order = order_of(request.parameters, ForgetOrder)
+        order = order_of(handed.request.parameters, shape)
     except msgspec.ValidationError as error:
         return malformed(error)
-    handed = _intended(Handed(request, control, access), row)
-    if handed is None:
-        return ExecutionResult(cancelled=control.cancelled())
-    return carry_out(handed, forget_request(request, access, order), partial(_forgotten, control))
+    fenced = _intended(handed, row)
+    if fenced is None:
+        return ExecutionResult(cancelled=handed.control.cancelled())
+    return carry_out(fenced, ask(fenced.request, fenced.access, order), partial(tell, fenced.control))
 
 
 def _intended(handed: Handed, row: Repository) -> Handed | None:
