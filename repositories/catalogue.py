@@ -64,16 +64,6 @@ def backups_by_manifest(manifest_id: str) -> QuerySet[Backup]:
     return Backup.objects.filter(manifest_id=manifest_id).order_by("-created_at", "-id")
 
 
-def backups_of_job(job_id: uuid.UUID) -> QuerySet[Backup]:
-    """Return the backups that a job's runs have made, newest first."""
-    return Backup.objects.filter(job_id=job_id).order_by("-created_at", "-id")
-
-
-def backups_of_source(source_id: uuid.UUID) -> QuerySet[Backup]:
-    """Return the backups of a source, newest first."""
-    return Backup.objects.filter(source_id=source_id).order_by("-created_at", "-id")
-
-
 def catalogue_rebuild(*, repository_id: uuid.UUID, listed: Sequence[ListedBackup], now: dt.datetime) -> Rebuilt:
     """Make the rows of a repository say what it lists, in one transaction: missing ones are added, others removed.
 

@@ -33,11 +33,6 @@ class Dates:
     weekdays: frozenset[int] = ALL_WEEKDAYS
     either: bool = False
 
-    @property
-    def is_every(self) -> bool:
-        """Tell whether each date matches."""
-        return self == Dates()
-
     def __contains__(self, date: dt.date) -> bool:
         """Tell whether a date matches."""
         if date.month not in self.months:

@@ -7,11 +7,10 @@ from dataclasses import replace
 import pytest
 from django.db import connection
 
+from repositories.backup_listing import backups_matching
 from repositories.catalogue import (
     ListedBackup,
     backups_by_manifest,
-    backups_of_job,
-    backups_of_source,
     catalogue_rebuild,
 )
 from repositories.models import Backup
@@ -85,10 +84,12 @@ def test_manifests_are_found_by_id_job_and_source_newest_first() -> None:
     ]
     make_backup(repository, backup_id="other")
     by_manifest = backups_by_manifest(rows[1].manifest_id)
-    for found in (backups_of_job(job), backups_of_source(source)):
+    for of in ({"job": job}, {"source": source}):
+        found = backups_matching(of).order_by("-created_at", "-id")
         assert [each.backup_id for each in found] == ["b2", "b1", "b0"]
     assert [each.pk for each in by_manifest] == [rows[1].pk]
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_seqscan = off")
-    for found, index in ((backups_of_job(job), "backups_by_job"), (by_manifest, "backups_by_manifest")):
+    of_job = backups_matching({"job": job}).order_by("-created_at", "-id")
+    for found, index in ((of_job, "backups_by_job"), (by_manifest, "backups_by_manifest")):
         assert index in found.explain()

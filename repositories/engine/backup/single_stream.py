@@ -8,7 +8,7 @@ import os
 import stat
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 from repositories.engine.backup.checkpoints import Checkpoints
 from repositories.engine.backup.committing import BackupTask, Described, begin, commit, usable_in
@@ -36,13 +36,6 @@ STDIN_PREFIX = b"stdin:"
 _NAME_LIMIT = 255
 _AGAIN = "run it again: it is read from its beginning, and what was stored of it is not stored twice"
 _MODE = stat.S_IFREG | 0o600
-
-
-class _Content(Stream, Protocol):
-    """What is read; `finish` raises when what came is not all."""
-
-    def finish(self) -> object:
-        """Make sure that all was read."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,6 @@
 """Repositories to prune: backups of small trees, deletions, and the proof that all that is kept is whole."""
 
 import os
-import random
 from pathlib import Path
 
 from repositories.engine.backup import Hooks
@@ -86,10 +85,3 @@ def checked(storage: Storage, *, read_data: bool = True) -> CheckReport:
 
 def packs(repository: Repository) -> set[str]:
     return {stored.name for stored in repository.object_names("packs/")}
-
-
-def shuffled(numbers: range, seed: int) -> list[int]:
-    """Return numbers in an order that is the same in each run."""
-    mixed = list(numbers)
-    random.Random(seed).shuffle(mixed)
-    return mixed
