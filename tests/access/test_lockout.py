@@ -1,18 +1,17 @@
 """Refused logins are counted, and after too many the next are refused unseen: 429, Retry-After, one entry (7.8)."""
 
 import datetime as dt
-import threading
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import call_command
-from django.db import connection
 from django.test import Client
 
 from syncova_project import clock
 from syncova_project.access import lockout
 from syncova_project.access.models import AuditEntry, LoginAttempt
+from tests.jobs.rivals import at_once
 
 RIGHT, WRONG = "correct horse battery", "CANARY-guess-81"
 LIMIT = lockout.LIMITS["both"]
@@ -106,20 +105,6 @@ def test_what_is_over_is_forgotten(alice: User, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.django_db(transaction=True)
 def test_guesses_at_the_same_time_are_no_better_than_one_after_the_other() -> None:
     User.objects.create_superuser("alice", password=RIGHT)
-    answers: list[int] = []
-    barrier = threading.Barrier(12)
-
-    def guess() -> None:
-        try:
-            barrier.wait(30)
-            answers.append(log_in().status_code)
-        finally:
-            connection.close()
-
-    threads = [threading.Thread(target=guess) for _ in range(12)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
+    answers = at_once([lambda: log_in().status_code] * 12)
     assert sorted(answers) == [200] * LIMIT + [429] * (12 - LIMIT)
     assert locks() == ["both"]

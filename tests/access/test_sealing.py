@@ -14,6 +14,7 @@ from syncova_project.access.models import AuditEntry, AuditSeal, AuditSealMark, 
 from syncova_project.access.sealing import newest_seal, seal_entries, seal_text
 from syncova_project.access.services import audit_record
 from syncova_project.access.verifying import verify_trail
+from tests.jobs.rivals import at_once
 from tests.refusals import refused_by
 
 NOW = dt.datetime(2026, 11, 30, 2, 0, tzinfo=dt.UTC)
@@ -181,20 +182,7 @@ def test_what_commits_late_is_sealed_late_and_nobody_waits() -> None:
 def test_many_sealers_at_once_make_one_chain() -> None:
     for number in range(40):
         record(str(number))
-    barrier, sealed = threading.Barrier(5), []
-
-    def work() -> None:
-        try:
-            barrier.wait(30)
-            sealed.append(sum(seal_entries(now=NOW) for _ in range(3)))
-        finally:
-            connection.close()
-
-    threads = [threading.Thread(target=work) for _ in range(5)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(30)
+    sealed = at_once([lambda: sum(seal_entries(now=NOW) for _ in range(3))] * 5)
     assert sum(sealed) == 40
     assert verify_trail({}).problems == []
     assert not UnsealedEntry.objects.exists()

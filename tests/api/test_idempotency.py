@@ -1,12 +1,11 @@
 """Every creating POST obeys its Idempotency-Key: one thing, one answer, whoever sends it how often (E5, 7.6, 7.15)."""
 
 import json
-import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.urls import get_resolver
 
 from jobs.models import Job, Run
@@ -14,6 +13,7 @@ from syncova_project.access.models import AuditEntry, IdempotencyKey
 from tests.api.builders import job_body, make_job
 from tests.api.client import Answer, ApiClient
 from tests.api.test_schema import api_views
+from tests.jobs.rivals import at_once
 from tests.repositories.builders import make_repository
 
 MANY = 50
@@ -92,31 +92,16 @@ def test_two_callers_with_one_key_are_two_requests() -> None:
     ApiClient().post(f"jobs/{job.id}/run", {}, **key).refused(409, "JOB_ACTIVE")
 
 
-def at_once(ask: Callable[[int], Answer]) -> list[Answer]:
-    answers: list[Answer] = []
-    start = threading.Barrier(MANY)
-
-    def work(number: int) -> None:
-        try:
-            start.wait(60)
-            answers.append(ask(number))
-        finally:
-            connection.close()
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(MANY)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(120)
-    assert len(answers) == MANY
-    return answers
+def fifty(ask: Callable[[int], Answer]) -> list[Answer]:
+    """Return the answers to fifty requests that begin together."""
+    return at_once([partial(ask, number) for number in range(MANY)])
 
 
 @pytest.mark.django_db(transaction=True)
 def test_fifty_requests_with_one_key_are_one_run() -> None:
     """7.15; who waited for five seconds is told so."""
     job, client = make_job(), ApiClient()
-    answers = at_once(lambda _: client.post(f"jobs/{job.id}/run", {}, **{"Idempotency-Key": "one"}))
+    answers = fifty(lambda _: client.post(f"jobs/{job.id}/run", {}, **{"Idempotency-Key": "one"}))
     run = Run.objects.get()
     done = [answer for answer in answers if answer.status == 202]
     assert {answer.json["id"] for answer in done} == {str(run.id)}
@@ -132,7 +117,7 @@ def test_fifty_requests_with_one_key_are_one_run() -> None:
 def test_fifty_requests_with_fifty_keys_have_one_outcome_each() -> None:
     """7.15: one run, 49 refusals that name it; asked again, each gets the outcome that is now true."""
     job, client = make_job(), ApiClient()
-    answers = at_once(lambda number: client.post(f"jobs/{job.id}/run", {}, **{"Idempotency-Key": str(number)}))
+    answers = fifty(lambda number: client.post(f"jobs/{job.id}/run", {}, **{"Idempotency-Key": str(number)}))
     run = Run.objects.get()
     assert sorted(answer.status for answer in answers) == [202] + [409] * (MANY - 1)
     for answer in answers:

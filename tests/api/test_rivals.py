@@ -1,16 +1,16 @@
 """Requests at the same time: one outcome each, never a 500 (E2, E5)."""
 
-import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
-from django.db import connection
 
 from jobs.models import Job, Run
 from repositories.models import Repository
 from tests.api.builders import job_body, make_job
 from tests.api.client import Answer, ApiClient
+from tests.jobs.rivals import at_once
 from tests.repositories.builders import make_repository
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -23,31 +23,15 @@ def _silent_bells(settings: Any) -> None:
     settings.SYNCOVA_INSPECT = "tests.repositories.doorbells.ring"
 
 
-def at_once(ask: Callable[[int], Answer]) -> list[Answer]:
+def eight(ask: Callable[[int], Answer]) -> list[Answer]:
     """Return the answers to eight requests that begin together."""
-    answers: list[Answer] = []
-    start = threading.Barrier(RIVALS)
-
-    def work(number: int) -> None:
-        try:
-            start.wait(30)
-            answers.append(ask(number))
-        finally:
-            connection.close()
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(RIVALS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    assert len(answers) == RIVALS
-    return answers
+    return at_once([partial(ask, number) for number in range(RIVALS)])
 
 
 def test_one_job_is_run_once_whoever_asks() -> None:
     """E2, D1: the others get 409 with the run."""
     job, client = make_job(), ApiClient()
-    answers = at_once(lambda _: client.post(f"jobs/{job.id}/run"))
+    answers = eight(lambda _: client.post(f"jobs/{job.id}/run"))
     assert sorted(answer.status for answer in answers) == [202] + [409] * (RIVALS - 1)
     (run,) = Run.objects.all()
     for answer in answers:
@@ -58,14 +42,14 @@ def test_one_job_is_run_once_whoever_asks() -> None:
 def test_one_key_is_one_run_and_one_answer() -> None:
     """E5."""
     job, client = make_job(), ApiClient()
-    answers = at_once(lambda _: client.post(f"jobs/{job.id}/run", **{"Idempotency-Key": "one"}))
+    answers = eight(lambda _: client.post(f"jobs/{job.id}/run", **{"Idempotency-Key": "one"}))
     assert {(answer.status, answer.json["id"]) for answer in answers} == {(202, str(Run.objects.get().id))}
 
 
 def test_one_name_is_one_job() -> None:
     repository, client = make_repository(), ApiClient()
     body = job_body(repository)
-    answers = at_once(lambda number: client.post("jobs", {**body, "name": "STRASSE" if number % 2 else "strasse"}))
+    answers = eight(lambda number: client.post("jobs", {**body, "name": "STRASSE" if number % 2 else "strasse"}))
     assert sorted(answer.status for answer in answers) == [201] + [409] * (RIVALS - 1)
     assert Job.objects.count() == 1
 
@@ -73,14 +57,14 @@ def test_one_name_is_one_job() -> None:
 def test_one_location_is_one_repository() -> None:
     client = ApiClient()
     body = {"location": "/srv/vault", "password": "a password"}
-    answers = at_once(lambda number: client.post("repositories", {**body, "name": f"vault {number}"}))
+    answers = eight(lambda number: client.post("repositories", {**body, "name": f"vault {number}"}))
     assert sorted(answer.status for answer in answers) == [202] + [409] * (RIVALS - 1)
     assert Repository.objects.count() == 1
 
 
 def test_pausing_and_running_at_once_leave_one_story() -> None:
     job, client = make_job(), ApiClient()
-    answers = at_once(lambda number: client.post(f"jobs/{job.id}/{'pause' if number % 2 else 'run'}"))
+    answers = eight(lambda number: client.post(f"jobs/{job.id}/{'pause' if number % 2 else 'run'}"))
     assert {answer.status for answer in answers} <= {200, 202, 409}
     assert client.get(f"jobs/{job.id}").json["status"] == "paused"
     assert not Run.objects.filter(state="queued").exists()
@@ -88,9 +72,7 @@ def test_pausing_and_running_at_once_leave_one_story() -> None:
 
 def test_deleting_and_running_at_once_leave_one_story() -> None:
     job, client = make_job(), ApiClient()
-    answers = at_once(
-        lambda number: client.delete(f"jobs/{job.id}") if number % 2 else client.post(f"jobs/{job.id}/run")
-    )
+    answers = eight(lambda number: client.delete(f"jobs/{job.id}") if number % 2 else client.post(f"jobs/{job.id}/run"))
     assert {answer.status for answer in answers} <= {202, 204, 404, 409}
     assert [answer.status for answer in answers].count(204) == 1
     assert not Run.objects.filter(state="queued").exists()
@@ -99,7 +81,7 @@ def test_deleting_and_running_at_once_leave_one_story() -> None:
 def test_of_changes_of_one_state_the_first_is_made() -> None:
     """7.15: PATCH/PATCH."""
     job, client = make_job(), ApiClient()
-    answers = at_once(
+    answers = eight(
         lambda number: client.request("PATCH", f"jobs/{job.id}", {"name": f"job {number}"}, **{"If-Match": '"1"'})
     )
     assert sorted(answer.status for answer in answers) == [200] + [412] * (RIVALS - 1)
@@ -121,7 +103,7 @@ def test_changing_and_running_at_once_leave_one_story() -> None:
             return client.request("PATCH", f"jobs/{job.id}", body, **{"If-Match": "*"})
         return client.post(f"jobs/{job.id}/run")
 
-    answers = at_once(ask)
+    answers = eight(ask)
     assert sorted(answer.status for answer in answers) == [200] * 4 + [202] + [409] * 3
     run, kept = Run.objects.get(), Job.objects.get()
     assert (run.repository_id, run.priority, kept.revision_number) == (kept.repository_id, "high", 2)
@@ -140,7 +122,7 @@ def test_all_that_can_be_asked_of_a_job_at_once() -> None:
         lambda: client.delete(f"jobs/{job.id}"),
         lambda: client.post("windows", {"name": "w", "type": "blackout", "start": "00:00", "length_seconds": 60}),
     ]
-    answers = at_once(lambda number: asks[number]())
+    answers = eight(lambda number: asks[number]())
     assert {answer.status for answer in answers} <= {200, 201, 202, 204, 404, 409}
     assert client.get(f"jobs/{job.id}").status == 404
     assert not Run.objects.filter(state="queued").exists()
