@@ -49,16 +49,7 @@ class WorkerProcessAdmin(PageAdmin):
     )
     list_select_related = ("runner",)
     search_fields = ("host", "runner__name")
-    fields = readonly_fields = (
-        shown("host"),
-        "process_id",
-        "runner",
-        "slots",
-        "draining",
-        "drain_requested",
-        "started_at",
-        "last_seen",
-    )
+    fields = readonly_fields = list_display
 
 
 @admin.register(Source)
