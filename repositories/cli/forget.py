@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 from repositories.cli.arguments import LOCATION_RULE
 from repositories.cli.durations import parse_duration
 from repositories.cli.naming import split_ids
+from repositories.cli.reserve import tell_of_reserve
 from repositories.cli.undelete import PRUNING
 from repositories.console import exits
 from repositories.console.confirming import confirm
@@ -80,8 +81,10 @@ def run(options: Options) -> int:
             confirm(f"Delete {show_count(count, 'backup')}?", terminal, yes=options.yes)
         result = forget(repository, planned)
         _print_result(terminal, result)
-    terminal.document(forget_document(planned, result))
-    return exits.SKIPPED if result is not None and result.spared else exits.DONE
+    document = forget_document(planned, result)
+    tell_of_reserve(terminal, document)
+    terminal.document(document)
+    return exits.SKIPPED if document["spared"] or document["reserve_gone"] else exits.DONE
 
 
 def _request(options: Options, ids: list[str]) -> "ForgetRequest":
@@ -150,5 +153,3 @@ def _print_result(terminal: Terminal, result: "ForgetResult") -> None:
             terminal.note("undelete brings back none that cannot be read")
     else:
         terminal.line("nothing deleted")
-    if result.reserve_used:
-        terminal.note("the medium was full: the reserve was used to delete; prune frees room and makes it whole again")

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 from repositories.cli.arguments import LOCATION_RULE, LongLocationOptions, expect
 from repositories.cli.durations import parse_duration
+from repositories.cli.reserve import tell_of_reserve
 from repositories.console.engine_run import run_engine
 from repositories.console.failures import CommandError
 from repositories.console.options import Option
@@ -86,8 +87,7 @@ def _print(terminal: Terminal, report: dict[str, Any]) -> None:
         names = ", ".join(report["waiting_for"])
         terminal.warning(f"nothing was deleted yet: out of time while waiting for {names}")
         terminal.note("Next: run prune again when they have ended, or give it more time")
-    if report["reserve_lack"]:
-        terminal.warning(f"the reserve is not whole: {report['reserve_lack']}; the next prune tries again")
+    tell_of_reserve(terminal, report)
 
 
 def _print_plan(terminal: Terminal, plan: dict[str, Any]) -> None:
@@ -120,5 +120,3 @@ def _print_done(terminal: Terminal, report: dict[str, Any]) -> None:
         terminal.note(f"{spared} spared: a backup that runs may need them; a later prune looks again")
     if report["repack_stopped"]:
         terminal.note(f"not all was repacked: {report['repack_stopped']}; run prune again to go on")
-    if report["reserve_used"]:
-        terminal.note("the medium was full: the reserve was used to delete")

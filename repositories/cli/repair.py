@@ -8,6 +8,7 @@ from msgspec import structs
 from repositories.cli.arguments import LOCATION_RULE, LongLocationOptions, expect
 from repositories.cli.check import print_hurt, print_proof
 from repositories.cli.durations import parse_duration
+from repositories.cli.reserve import tell_of_reserve
 from repositories.console import exits
 from repositories.console.confirming import confirm
 from repositories.console.engine_run import run_engine
@@ -150,5 +151,9 @@ def _print_verdict(terminal: Terminal, report: dict[str, Any], check: dict[str, 
         terminal.note(f"Next: {check['hint']}")
     elif report["aside_count"] and check["ok"]:
         terminal.note("Next: when a backup and a check have ended well: repair --remove-aside removes what lies aside")
-    if check["reserve"] != "present":
-        terminal.note(f"The reserve of the repository is {check['reserve']}: make room, then repair again")
+    tell_of_reserve(terminal, report)
+    if not report["reserve_used"] and check["reserve"] != "present" and not report["dry_run"]:
+        terminal.note(
+            f"The reserve of the repository is {check['reserve']}: free 5 MiB (other files on the medium, a larger "
+            "medium; forget and prune while they still work), then repair or prune again"
+        )

@@ -12,6 +12,7 @@ from repositories.engine.forgetting.planning import ForgetPlan, ForgetRequest, r
 from repositories.engine.forgetting.returning import take_back
 from repositories.engine.forgetting.room import deleting
 from repositories.engine.manifest.backups import Backup, list_backups
+from repositories.engine.prune.reserve import ReserveLeft
 from repositories.engine.repository import Repository
 from repositories.engine.retention.policy import Reason, Verdict, judge_named
 
@@ -30,7 +31,7 @@ class ForgetResult:
 
     `tombstone_id` (hex) names the deletion; None: nothing was put. `lost`: unreadable manifests (hex) that go.
     `uncertain`: a prune is under way that may have decided about the spared ones before, or a writer of one is.
-    `reserve_used`: the medium was full.
+    `reserve_used`: the medium was full. `reserve_left`: what there is of the reserve then.
     """
 
     tombstone_id: str | None
@@ -40,6 +41,7 @@ class ForgetResult:
     lost: tuple[str, ...] = ()
     uncertain: bool = False
     reserve_used: bool = False
+    reserve_left: ReserveLeft | None = None
 
 
 def forget(repository: Repository, plan: ForgetPlan) -> ForgetResult:
@@ -72,6 +74,7 @@ def forget(repository: Repository, plan: ForgetPlan) -> ForgetResult:
         lost=plan.lost,
         uncertain=uncertain,
         reserve_used=room.spent,
+        reserve_left=room.left,
     )
 
 

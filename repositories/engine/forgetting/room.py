@@ -8,19 +8,18 @@ import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from repositories.engine.errors import RepositoryError
-from repositories.engine.format.kinds import RESERVE_NAME
-from repositories.engine.prune.reserve import RESERVE_BYTES, ReservedStorage
+from repositories.engine.prune.reserve import ReservedStorage, ReserveLeft, put_back
 from repositories.engine.repository import Repository
 from repositories.engine.retention.writing import NotesWriter
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Room:
-    """`writer` may spend the reserve."""
+    """`writer` may spend the reserve; `left` is what there is of it at the end, if it did."""
 
     writer: NotesWriter
     storage: ReservedStorage
+    left: ReserveLeft | None = None
 
     @property
     def spent(self) -> bool:
@@ -31,17 +30,10 @@ class Room:
 @contextlib.contextmanager
 def deleting(repository: Repository) -> Iterator[Room]:
     """Give a writer that may spend the reserve; afterwards the next deletion and the prune have one again."""
-    storage = ReservedStorage(repository.storage)
+    storage = ReservedStorage(repository.storage, repository.store.randomness)
+    room = Room(NotesWriter(dataclasses.replace(repository.store, storage=storage), repository.clock), storage)
     try:
-        yield Room(NotesWriter(dataclasses.replace(repository.store, storage=storage), repository.clock), storage)
+        yield room
     finally:
         if storage.spent:
-            _take_again(repository)
-
-
-def _take_again(repository: Repository) -> None:
-    # A little less than before, or backups at the same moment would fill what the prune must have.
-    for eighths in (7, 6, 4, 2):
-        with contextlib.suppress(RepositoryError):
-            repository.storage.put(RESERVE_NAME, repository.store.randomness(RESERVE_BYTES * eighths // 8))
-            return
+            room.left = put_back(repository.storage, repository.store.randomness)

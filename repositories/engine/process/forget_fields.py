@@ -22,7 +22,9 @@ def forget_document(plan: ForgetPlan, result: ForgetResult | None) -> dict[str, 
         "warnings": list(plan.warnings),
     }
     if result is None:
-        return {**fields, "deleted": [], "spared": [], "already_deleted": 0, "uncertain": False, "reserve_used": False}
+        nothing = {"deleted": [], "spared": [], "already_deleted": 0, "uncertain": False}
+        return {**fields, **nothing, "reserve_used": False, "reserve_lack": "", "reserve_gone": False}
+    left = result.reserve_left
     return {
         **fields,
         "deleted": [name_fields(backup) for backup in result.deleted],
@@ -33,6 +35,8 @@ def forget_document(plan: ForgetPlan, result: ForgetResult | None) -> dict[str, 
         "already_deleted": result.already,
         "uncertain": result.uncertain,
         "reserve_used": result.reserve_used,
+        "reserve_lack": "" if left is None else show_text(left.lack),
+        "reserve_gone": left is not None and left.is_gone,
     }
 
 

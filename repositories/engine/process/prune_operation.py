@@ -19,6 +19,7 @@ from repositories.engine.prune import PackUse, PrunePlan, PruneReport, PruneRequ
 
 PACKS_LISTED = 1000
 _HELD_UP = 11
+_LEFT_OUT = 3
 
 
 def prune_repository(request: Request, channel: Channel) -> dict[str, Any]:
@@ -44,7 +45,7 @@ def prune_repository(request: Request, channel: Channel) -> dict[str, Any]:
 def prune_fields(report: PruneReport) -> dict[str, Any]:
     """Return a prune's report as JSON values. The lists of the plan hold the first packs, the counts all of them."""
     return {
-        "exit_code": _HELD_UP if report.waiting else 0,
+        "exit_code": _HELD_UP if report.waiting else _LEFT_OUT if report.reserve_gone else 0,
         "finished": report.finished,
         "dry_run": report.dry_run,
         "plan": _plan_fields(report.plan),
@@ -64,6 +65,7 @@ def prune_fields(report: PruneReport) -> dict[str, Any]:
         "reserve_lack": show_text(report.reserve_lack),
         "repack_stopped": report.repack_stopped,
         "waiting_for": [show_text(each) for each in report.waiting],
+        "reserve_gone": report.reserve_gone,
     }
 
 

@@ -75,6 +75,7 @@ def repair_fields(report: RepairReport, *, read_data: bool) -> dict[str, Any]:
 
     `check` is what a check said at the end; in a dry run, before anything.
     """
+    left = report.reserve
     return {
         "dry_run": report.dry_run,
         "exit_code": report.exit_code,
@@ -88,5 +89,8 @@ def repair_fields(report: RepairReport, *, read_data: bool) -> dict[str, Any]:
         "chunks_lost": report.chunks_lost,
         "adopted": [show_text(each) for each in report.adopted],
         **aside_fields(report.aside),
+        "reserve_used": left is not None,
+        "reserve_lack": "" if left is None else show_text(left.lack),
+        "reserve_gone": left is not None and left.is_gone,
         "check": check_fields(report.after, read_data=read_data and report.dry_run),
     }

@@ -77,8 +77,8 @@ class PruneReport:
 
     `waiting` names the sessions that a prune which was out of time still waited for: it is finished by the next one.
     `unindexed` chunks are named by backups and in no index: then packs in no index are kept. `reserve_used`: the medium
-    was full. `reserve_lack` says why the reserve is not whole at the end, if it is not. `repack_stopped` says why packs
-    that were planned were not repacked.
+    was full. `reserve_lack` says why the reserve is not whole at the end, if it is not; `reserve_gone`: less than half
+    is left, and a full medium may not be cleaned. `repack_stopped` says why packs that were planned were not repacked.
     """
 
     plan: PrunePlan = field(default_factory=PrunePlan)
@@ -101,3 +101,4 @@ class PruneReport:
     finished: bool = False
     waiting: tuple[str, ...] = ()
     waited_for: tuple[str, ...] = ()
+    reserve_gone: bool = False

@@ -95,7 +95,7 @@ def prune(repository: Repository, request: PruneRequest, hooks: Hooks, sleep: Sl
 
 def _prune(repository: Repository, request: PruneRequest, hooks: Hooks, watch: tuple[_Pulse, Sleep]) -> PruneReport:
     pulse, sleep = watch
-    storage = ReservedStorage(repository.storage)
+    storage = ReservedStorage(repository.storage, repository.store.randomness)
     store = dataclasses.replace(repository.store, storage=storage)
     others = Others(store, hooks.clock, sleep)
     until = None if request.max_seconds is None else hooks.clock.monotonic() + request.max_seconds
@@ -116,7 +116,9 @@ def _prune(repository: Repository, request: PruneRequest, hooks: Hooks, watch: t
     finally:
         pulse.report.reserve_used = storage.spent
         lease.end(failure)
-        pulse.report.reserve_lack = put_back(storage.inner, store.randomness)
+        # It was taken again behind each put; what the lease has left of its room is added.
+        left = put_back(storage.inner, store.randomness)
+        pulse.report.reserve_lack, pulse.report.reserve_gone = left.lack, left.is_gone
 
 
 class _Planned:

@@ -15,6 +15,7 @@ from repositories.engine.errors import (
     StorageFullError,
     StorageReadOnlyError,
 )
+from repositories.engine.prune.reserve import ReserveLeft
 from repositories.engine.repair.aside import AsideObject
 
 STEPS_LISTED: Final = 1000
@@ -54,7 +55,7 @@ class RepairReport:
 
     In a dry run that is the check it began with. `chunks_saved` were stored anew out of bad packs, `chunks_lost` could
     not be read there and lie nowhere else; `adopted` are backup ids. `aside` is what lies aside at the end, whoever
-    moved it there.
+    moved it there. `reserve`: what there is of the reserve, if the medium was full and it was used.
     """
 
     steps: list[RepairStep]
@@ -66,11 +67,14 @@ class RepairReport:
     after: CheckReport
     dry_run: bool
     aside: tuple[AsideObject, ...] = ()
+    reserve: ReserveLeft | None = None
 
     @property
     def exit_code(self) -> int:
-        """0 when nothing is wrong any more; else 13."""
-        return 13 if self.undone or not self.after.ok else 0
+        """0 when nothing is wrong any more; 3 when it used up the reserve; else 13."""
+        if self.undone or not self.after.ok:
+            return 13
+        return 3 if self.reserve is not None and self.reserve.is_gone else 0
 
 
 class Steps:

@@ -13,7 +13,7 @@ from repositories.engine.check.report import Beat, CheckProblem, CheckReport
 from repositories.engine.check.reserve import PRESENT, state_of_reserve
 from repositories.engine.errors import OperationCancelledError, RepositoryError
 from repositories.engine.format.kinds import RESERVE_NAME
-from repositories.engine.prune.reserve import ReservedStorage, put_back
+from repositories.engine.prune.reserve import ReservedStorage, ReserveLeft, put_back
 from repositories.engine.repair.adopting import Adopter
 from repositories.engine.repair.aside import Aside, list_aside
 from repositories.engine.repair.copies import CopyMender
@@ -35,17 +35,19 @@ def repair(repository: Repository, request: RepairRequest, hooks: Hooks) -> Repa
     if repository.unknown_write_features or not request.dry_run:
         repository.require_writable()
     reserve = state_of_reserve(repository.storage)
-    storage = ReservedStorage(repository.storage)
+    storage = ReservedStorage(repository.storage, repository.store.randomness)
+    left: ReserveLeft | None = None
     work = _Work(_on(repository, repository.storage if request.dry_run else storage), request, hooks)
     try:
         after, adopted = work.run()
     finally:
         if storage.spent:
-            put_back(storage.inner, repository.store.randomness)
-    if not storage.spent and reserve != PRESENT:
+            left = put_back(storage.inner, repository.store.randomness)
+    if reserve != PRESENT:
         _mend_reserve(repository, reserve, work.steps)
-        after = after if request.dry_run else dataclasses.replace(after, reserve=state_of_reserve(storage.inner))
-    return work.report(after, adopted)
+    if not request.dry_run:
+        after = dataclasses.replace(after, reserve=state_of_reserve(storage.inner))
+    return dataclasses.replace(work.report(after, adopted), reserve=left)
 
 
 def _on(repository: Repository, storage: Storage) -> Repository:
@@ -130,5 +132,5 @@ def _mend_reserve(repository: Repository, state: str, steps: Steps) -> None:
 
 
 def _put_reserve(repository: Repository) -> None:
-    if lack := put_back(repository.storage, repository.store.randomness):
+    if lack := put_back(repository.storage, repository.store.randomness).lack:
         raise RepositoryError(lack, hint="make room, then repair or prune again")

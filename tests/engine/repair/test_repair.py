@@ -176,13 +176,13 @@ def test_a_cut_reserve_is_made_whole_again(storage: MemoryStorage, mends: str) -
 
 
 def test_a_cut_reserve_stays_where_there_is_no_room(storage: MemoryStorage, monkeypatch: pytest.MonkeyPatch) -> None:
-    storage.objects[RESERVE_NAME] = bytes(1000)
-    monkeypatch.setattr(MemoryStorage, "free_space", lambda _: MIB)
+    storage.objects[RESERVE_NAME] = bytes(MIB)
+    monkeypatch.setattr(MemoryStorage, "free_space", lambda _: MIB // 4)
     report = mend(storage)
     assert (report.undone, report.after.reserve) == (1, "short")
-    assert "5.00 MiB of free room, and 1.00 MiB are free" in report.steps[0].message
-    assert "5.00 MiB of free room, and 1.00 MiB are free" in prune(storage).reserve_lack
-    assert storage.objects[RESERVE_NAME] == bytes(1000)
+    assert "3.00 MiB of 4.00 MiB are missing, and 256 KiB are free" in report.steps[0].message
+    assert "3.00 MiB of 4.00 MiB are missing, and 256 KiB are free" in prune(storage).reserve_lack
+    assert storage.objects[RESERVE_NAME] == bytes(MIB)
 
 
 @pytest.mark.parametrize("mends", ["repair", "prune"])
