@@ -93,8 +93,9 @@ def _pruned(control: ExecutionControl, report: Mapping[str, Any]) -> ExecutionRe
         f"The plan: delete {show_count(plan['delete_packs'], 'pack')}, repack {plan['repack_packs']:,}, and free about "
         f"{show_bytes(plan['bytes_to_free'])} of {show_bytes(plan['bytes'])}.",
     )
+    warnings = _warn_of_reserve(control, report)
     if report["dry_run"] or report["finished"]:
-        figures = Figures(bytes_read=report["bytes_read"], bytes_stored=report["bytes_written"])
+        figures = Figures(bytes_read=report["bytes_read"], bytes_stored=report["bytes_written"], warnings=warnings)
         return ExecutionResult(parameters=told, figures=figures)
     waiting = outcome.clean(", ".join(report["waiting_for"]))
     failure = Failure(
@@ -110,6 +111,7 @@ def _forgotten(control: ExecutionControl, report: Mapping[str, Any]) -> Executio
     for line in _plan_lines(report):
         control.log(*line)
     spared = len(report["spared"])
+    warnings = len(report["warnings"]) + _warn_of_reserve(control, report)
     told = {
         "dry_run": report["dry_run"],
         "to_keep": report["to_keep"],
@@ -120,8 +122,20 @@ def _forgotten(control: ExecutionControl, report: Mapping[str, Any]) -> Executio
         "plan": [_planned(each) for each in report["plan"][:PLANNED_SHOWN]],
     }
     reasons = {"spared": spared} if spared else {}
-    figures = Figures(skipped=spared, warnings=len(report["warnings"]))
+    figures = Figures(skipped=spared, warnings=warnings)
     return ExecutionResult(parameters=told, figures=figures, skip_reasons=reasons)
+
+
+def _warn_of_reserve(control: ExecutionControl, report: Mapping[str, Any]) -> int:
+    """Say in the run's log that a full medium may not be cleaned any more; return the number of warnings."""
+    if not report["reserve_gone"]:
+        return 0
+    lack = outcome.clean(report["reserve_lack"], 300)
+    control.log(
+        "warning",
+        f"The reserve is gone: {lack}. When the medium is full, deletions will fail: free room now, then prune again.",
+    )
+    return 1
 
 
 def _plan_lines(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -13,7 +13,7 @@ def tell_of_reserve(terminal: Terminal, report: dict[str, Any]) -> None:
         terminal.note(f"the medium was full: the reserve was used{again}; forget, then prune, to free room")
     if report["reserve_gone"]:
         terminal.warning(
-            f"THE RESERVE IS USED UP: {lack}. When the medium is full, forget, prune and repair will fail: free room "
+            f"THE RESERVE IS GONE: {lack}. When the medium is full, forget, prune and repair will fail: free room "
             "now (other files on the medium, a larger medium, forget and prune while they still work), then prune again"
         )
     elif lack:

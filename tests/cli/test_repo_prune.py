@@ -135,3 +135,13 @@ def withheld(programs: Programs, manifest_id: str) -> dict[Path, bytes]:
         path.unlink()
     assert len(kept) == 2
     return kept
+
+
+def test_a_reserve_that_cannot_be_put_back_is_a_loud_warning_and_ends_with_3(programs: Programs) -> None:
+    """The next full medium may not be cleaned: not even with -q that is kept quiet."""
+    reserve = Path(programs.repository) / "reserve"
+    reserve.unlink()
+    (reserve / "what no put replaces").mkdir(parents=True)
+    ended = programs.repo("prune", programs.repository, "-q")
+    assert ended.code == exits.SKIPPED
+    assert "THE RESERVE IS GONE: 4.00 MiB of 4.00 MiB are missing" in ended.err
