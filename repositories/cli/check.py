@@ -28,6 +28,11 @@ EXAMPLES = (
     "check -r /mnt/backups/home --read-data --progress json",
     "check -r /mnt/backups/home --read-data=10% --max-duration 30m",
 )
+_REFUSING = {
+    "rollback": "nothing is written into a state that is earlier than what was seen, until that is confirmed",
+    "inventory": "nothing is written while the inventory is lost",
+    "sweep": "nothing is written until a repair has answered the lost record of a prune",
+}
 _PERCENT = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,6})?) ?%", re.ASCII)
 
 
@@ -222,6 +227,10 @@ def _print_notes(terminal: Terminal, report: dict[str, Any]) -> None:
 
 
 def _print_memory(terminal: Terminal, report: dict[str, Any]) -> None:
-    if not report["remembered"]:
+    kinds = {problem["kind"] for problem in report["problems"]}
+    if not report["remembered"] and kinds & _REFUSING.keys():
+        why = next(_REFUSING[kind] for kind in _REFUSING if kind in kinds)
+        terminal.note(f"the result was not remembered: {why}")
+    elif not report["remembered"]:
         unknown = "" if report["ok"] else ": without --read-data the next check will not know of damage found in packs"
         terminal.note(f"the result could not be remembered, nothing can be written here{unknown}")

@@ -18,7 +18,7 @@ from repositories.engine.display import show_text, time_field
 from repositories.engine.errors import EngineError
 
 if TYPE_CHECKING:
-    from repositories.engine.keychain import Keychain, KeyFacts
+    from repositories.engine.keychain import BadSlot, Keychain, KeyFacts
     from repositories.engine.process.seen_states import SeenStates, ToldState
     from repositories.engine.repository import Repository
 
@@ -105,6 +105,11 @@ def key_fields(key: "KeyFacts") -> dict[str, Any]:
         "created_at": time_field(key.created_ns),
         "in_use": key.in_use,
     }
+
+
+def bad_key_fields(key: "BadSlot") -> dict[str, Any]:
+    """Return a key that cannot be read as JSON shows it."""
+    return {"id": key.id, "short_id": key.id[:8], "object": key.name, "unknown_type": key.unknown_type}
 
 
 def key_name(key: "KeyFacts") -> str:

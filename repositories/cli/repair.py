@@ -102,7 +102,8 @@ def _clear_aside(location: str, options: Options, terminal: Terminal) -> int:
         confirm(f"Remove {what} for good?", terminal, yes=options.yes)
         report = _run(location, options, terminal, order)
         terminal.line(f"{show_count(report['removed'], 'object')} removed")
-    terminal.document(report)
+    # The look before the question was a dry run, whoever asked for none.
+    terminal.document({**report, "dry_run": options.dry_run})
     return exits.DONE
 
 

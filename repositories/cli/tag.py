@@ -39,7 +39,7 @@ class Options(RepositoryOptions):
 def run(options: Options) -> int:
     """Change the labels of each backup and print what is said of it then."""
     # Heavy; a wrong option should not wait for it.
-    from repositories.engine.forgetting import LabelChange, change_labels
+    from repositories.engine.forgetting import LabelChange, change_labels, require_sensible
     from repositories.engine.manifest.backups import find_backup
     from repositories.engine.process.forget_fields import name_fields
     from repositories.engine.process.label_fields import label_fields, said_now
@@ -51,6 +51,7 @@ def run(options: Options) -> int:
     change = LabelChange(options.add, options.remove, options.note)
     if change == LabelChange():
         raise CommandError("no change is given", hint="give --add, --remove or --note; show tells what is said now")
+    require_sensible(change)
     repository = open_here(location, options, terminal, writes=True)
     backups = [find_backup(repository, each, options.source) for each in ids]
     before = said_now(repository)

@@ -31,12 +31,12 @@ from repositories.engine.format.records import decode
 from repositories.engine.ids import Randomness
 from repositories.engine.keys.keyring import Keyring, KeyringRecord, open_keyring
 from repositories.engine.keys.recovery import parse_recovery_code
-from repositories.engine.keys.slots import Slot, SlotRole, parse_slot
-from repositories.engine.limits import MAX_SLOTS
+from repositories.engine.keys.slots import Slot, SlotRole
 from repositories.engine.objects.absent import nothing_there
 from repositories.engine.objects.decided import finish_decided
 from repositories.engine.objects.first_looks import FirstLooks
 from repositories.engine.objects.inventoried import with_inventory
+from repositories.engine.objects.key_slots import list_slots
 from repositories.engine.objects.pairs import list_names, read_either
 from repositories.engine.objects.side_by_side import side_by_side
 from repositories.engine.objects.store import ObjectStore
@@ -142,32 +142,6 @@ def _unlock_config(
     store = ObjectStore(storage, config.repository_id, keyring, randomness)
     store, lost = with_inventory(store)
     return OpenedRepository(store, config, config_bytes, slot, key, unknown, lost)
-
-
-def list_slots(storage: Storage, repository_id: bytes, generation: int) -> tuple[list[Slot], int]:
-    """Return the readable slots of one generation, and how many are damaged or of an unknown type."""
-
-    def read(name: str) -> Slot | None:
-        with contextlib.suppress(*_DAMAGED):
-            return read_either(storage, ObjectKind.SLOT, name, partial(_parse_slot_of, name, generation))
-        return None
-
-    prefix = f"slots/{generation_group(generation)}/"
-    names = [name for name in list_names(storage, ObjectKind.SLOT) if name.startswith(prefix)]
-    found = list(side_by_side(read, names, storage.reads_at_once))
-    damaged = found.count(None)
-    slots = [slot for slot in found if slot is not None and slot.facts.repository_id == repository_id]
-    if len(slots) > MAX_SLOTS:
-        raise IntegrityError(f"the repository has {len(slots)} key slots", hint=f"at most {MAX_SLOTS} are allowed")
-    return slots, damaged
-
-
-def _parse_slot_of(name: str, generation: int, data: bytes) -> Slot:
-    """Parse the slot of this name; another one in its place is damage, so that the second copy is read."""
-    slot = parse_slot(data)
-    if object_id_of(name) != slot.facts.slot_id or slot.facts.generation != generation:
-        raise IntegrityError(f"{name} holds another slot", hint="run check")
-    return slot
 
 
 def _parse_config_of(name: str, data: bytes) -> tuple[bytes, Config]:

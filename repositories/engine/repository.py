@@ -24,8 +24,9 @@ from repositories.engine.index.lookup import Location
 from repositories.engine.index.recovery import IndexRecovery
 from repositories.engine.keys.keyring import Keyring
 from repositories.engine.keys.slots import Slot
+from repositories.engine.objects.key_slots import list_slots
 from repositories.engine.objects.store import ObjectStore, WholeObjects, steadily
-from repositories.engine.opening import list_slots, unlock
+from repositories.engine.opening import unlock
 from repositories.engine.packs.directory import PackRecord
 from repositories.engine.packs.reader import PackReader
 from repositories.engine.reader import ChunkReader

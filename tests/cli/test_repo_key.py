@@ -37,7 +37,7 @@ def test_list_shows_labels_and_no_secret(programs: Programs, new_file: Path) -> 
     added = key(programs, "add", programs.repository, "--new-password-file", new_file, "--label", "lap\x1b[31mtop")
     assert added.code == exits.DONE
     listed = key(programs, "list", programs.repository, "--json").json
-    assert (listed["generation"], listed["damaged_keys"]) == (1, 0)
+    assert (listed["generation"], listed["damaged_keys"], listed["damaged"]) == (1, 0, [])
     assert [(each["role"], each["label"], each["in_use"]) for each in listed["keys"]] == [
         ("password", "", True),
         ("recovery_code", "recovery code", False),
@@ -221,3 +221,25 @@ def test_a_rotation_meanwhile_is_told(programs: Programs, monkeypatch: pytest.Mo
     ended = programs.repo("key", "add", programs.repository, "--json")
     assert (ended.code, ended.json["error"]["code"]) == (exits.FAILED, KeysChangedError.code)
     assert not opens(storage(programs), NEW.encode())
+
+
+def test_a_key_that_is_damaged_in_both_copies_is_named_and_ended(programs: Programs, new_file: Path) -> None:
+    """3.11: check, repair and list name the way out, and it leads out."""
+    added = key(programs, "add", programs.repository, "--new-password-file", new_file, "--json").json["added"]
+    for path in programs.repository.rglob(f"*{added['id']}*"):
+        path.chmod(0o600)
+        path.write_bytes(b"bad")
+    way_out = f"syncova-repo key remove LOCATION {added['short_id']} --yes"
+    for ended in (
+        programs.repo("check", programs.repository),
+        programs.repo("repair", programs.repository),
+    ):
+        assert (ended.code, ended.err.count(way_out), "repair LOCATION" in ended.err) == (exits.INTEGRITY, 1, False)
+    shown = key(programs, "list", programs.repository, "--json").json
+    assert (shown["damaged_keys"], [each["id"] for each in shown["damaged"]]) == (1, [added["id"]])
+    assert way_out in key(programs, "list", programs.repository).err
+    refused = key(programs, "remove", programs.repository, added["short_id"])
+    assert (refused.code, "give --yes" in refused.err) == (exits.USAGE, True)
+    removed = key(programs, "remove", programs.repository, added["short_id"], "--yes", "--json")
+    assert (removed.code, removed.json["removed"]["id"]) == (exits.DONE, added["id"])
+    assert programs.repo("check", programs.repository).code == exits.DONE

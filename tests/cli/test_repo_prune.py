@@ -37,6 +37,7 @@ def stored(programs: Programs) -> int:
 
 def test_a_dry_run_then_the_prune(programs: Programs, tree: Path, tmp_path: Path) -> None:
     second = forget_first(programs, tree)
+    (gone,) = programs.repo("list", programs.repository, "--deleted", "--json").json["backups"]
     before = stored(programs)
     planned = programs.repo("prune", programs.repository, "--dry-run", "--json")
     assert planned.code == exits.DONE
@@ -62,6 +63,16 @@ def test_a_dry_run_then_the_prune(programs: Programs, tree: Path, tmp_path: Path
     again = programs.repo("prune", programs.repository)
     assert again.code == exits.DONE
     assert "0 packs deleted, 0 repacked" in again.out
+    require_gone_for_good(programs, gone)
+
+
+def require_gone_for_good(programs: Programs, gone: dict[str, str]) -> None:
+    """The repository knows what was deleted by the manifest's id alone; by another name it is hinted at."""
+    for verb in ("undelete", "show"):
+        told = programs.repo(verb, programs.repository, gone["manifest_id"])
+        assert (told.code, "was deleted, and is gone for good" in told.err) == (exits.FAILED, True)
+        told = programs.repo(verb, programs.repository, gone["id"])
+        assert (told.code, "gone for good" in told.err) == (exits.FAILED, True)
 
 
 @pytest.mark.parametrize(
@@ -108,6 +119,8 @@ def test_a_backup_that_is_missing_is_told_and_stops_it_until_it_is_given_up(prog
     refused = programs.repo("prune", programs.repository)
     assert refused.code == exits.INTEGRITY
     assert f"{name} is lost or withheld" in refused.err
+    steps = ("bring both files of it back", "--accept-rollback", f"then forget {name}", "then prune again")
+    assert sorted(map(refused.err.index, steps)) == [refused.err.index(each) for each in steps]
     assert programs.repo("forget", programs.repository, name, "--yes").code == exits.DONE
     assert programs.repo("prune", programs.repository).code == exits.DONE
     assert programs.repo("list", programs.repository).code == exits.DONE

@@ -95,6 +95,13 @@ def test_a_manifest_that_is_not_void(programs: Programs, tree: Path) -> None:
     ended = programs.repo("repair", programs.repository, "--adopt", "0123", "--json")
     assert ended.code == exits.FAILED
     assert ended.json["error"]["code"] == "BACKUP_NOT_FOUND"
+    assert ended.json["error"]["hint"] == "no void manifest is there, so there is nothing to adopt"
+
+
+def test_a_run_that_finds_nothing_aside_is_no_dry_run(programs: Programs) -> None:
+    for words, dry in (((), False), (("--dry-run",), True)):
+        ended = programs.repo("repair", programs.repository, "--remove-aside", "--json", *words)
+        assert (ended.code, ended.json["dry_run"]) == (exits.DONE, dry)
 
 
 def test_what_lies_aside_is_listed_then_removed_when_that_is_confirmed(programs: Programs, tree: Path) -> None:

@@ -152,6 +152,8 @@ def test_tags_holds_and_notes_are_given_shown_and_taken_away(programs: Programs,
     assert (back["tags"], back["remarks"]) == (["auto", "monthly"], [])
     assert programs.repo("tag", programs.repository, own).code == 2
     assert programs.repo("tag", programs.repository, own, "--add", "a\nb").code == 2
+    torn = programs.repo("tag", programs.repository, own, "--add", "x", "--remove", "x")
+    assert (torn.code, torn.out, "nothing was taken away" in torn.err) == (2, "", False)
     held = programs.repo("hold", programs.repository, own, "--reason", "audit", "--until", "2100-01-01")
     assert held.code == 0
     assert "audit" in held.out

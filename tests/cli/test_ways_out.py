@@ -67,6 +67,8 @@ def test_a_lost_manifest_is_forgotten_by_the_name_that_is_told(programs: Program
             overwrite(programs, name)
     first = programs.repo("check", programs.repository).err
     assert ("--accept-rollback" in first) == (harm == "gone"), "this machine has seen it"
+    if harm == "gone":
+        require_safe_first(first, middle)
     checked = programs.repo("check", programs.repository, "--accept-rollback")
     assert checked.code == exits.INTEGRITY
     assert f"forget LOCATION {middle}, then prune" in checked.err
@@ -79,6 +81,15 @@ def test_a_lost_manifest_is_forgotten_by_the_name_that_is_told(programs: Program
     forgotten = programs.repo("forget", programs.repository, middle, "--dry-run")
     assert f"delete  {middle}" in forgotten.out
     go_out(programs, checked)
+
+
+def require_safe_first(told: str, manifest: str) -> None:
+    """What loses nothing comes first; the other steps stand in an order that works; the true reason is given."""
+    following = told[told.index("Next: ") :]
+    steps = ("from a copy of the repository", "--accept-rollback", f"forget LOCATION {manifest}, then prune")
+    assert sorted(map(following.index, steps)) == [following.index(each) for each in steps]
+    assert "the result was not remembered: nothing is written into a state that is earlier" in told
+    assert "nothing can be written here" not in told
 
 
 def test_forgetting_what_is_lost_promises_no_return(programs: Programs, tree: Path) -> None:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 
 from repositories.engine.check.leavings import Leavings
 from repositories.engine.check.report import Beat, Findings
-from repositories.engine.display import show_count
 from repositories.engine.errors import (
     IntegrityError,
     InventoryLostError,
@@ -32,6 +31,7 @@ from repositories.engine.format.kinds import (
     object_name,
 )
 from repositories.engine.keys.slots import parse_slot
+from repositories.engine.objects.key_slots import bad_slots
 from repositories.engine.objects.pairs import get_bounded
 from repositories.engine.repository import Repository
 from repositories.engine.sessions.half_done import is_half_done, read_leases
@@ -123,9 +123,13 @@ def confirm_suspects(repository: Repository, seen: SmallObjects, leavings: Leavi
         else:
             for copy, message in wrong:
                 findings.add("copy", copy, message)
-    _, damaged = repository.slots()
-    if damaged:
-        findings.add("keyring", DIRECTORIES[ObjectKind.SLOT], f"damaged: {show_count(damaged, 'key slot')}")
+    for slot in bad_slots(repository.storage, repository.config.repository_id, repository.keyring.generation):
+        if slot.holds_another:
+            # Not by its own name: a repair mends it, and it is not to be removed.
+            findings.add("keyring", DIRECTORIES[ObjectKind.SLOT], f"under the name {slot.name} lies another key")
+        else:
+            state = "is of a type that is not known here" if slot.unknown_type else "is whole in no copy"
+            findings.add("keyring", slot.name, f"this key {state}")
     return LoneCopies(half_done, left_over)
 
 

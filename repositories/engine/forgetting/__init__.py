@@ -5,7 +5,14 @@ that is the next prune's.
 """
 
 from repositories.engine.forgetting.applying import ForgetResult, Spared, forget
-from repositories.engine.forgetting.labels import Held, LabelChange, change_labels, place_hold, release_holds
+from repositories.engine.forgetting.labels import (
+    Held,
+    LabelChange,
+    change_labels,
+    place_hold,
+    release_holds,
+    require_sensible,
+)
 from repositories.engine.forgetting.planning import ForgetPlan, ForgetRequest, Judged, plan
 from repositories.engine.forgetting.undeleting import UndeleteResult, undelete
 
@@ -23,5 +30,6 @@ __all__ = [
     "place_hold",
     "plan",
     "release_holds",
+    "require_sensible",
     "undelete",
 ]

@@ -28,13 +28,18 @@ class LabelChange:
     note: str | None = None
 
 
-def change_labels(repository: Repository, backup: Backup, change: LabelChange) -> None:
-    """Give and take away tags, leave a note. What is so already puts nothing. Raises ConfigurationError."""
+def require_sensible(change: LabelChange) -> None:
+    """Raise ConfigurationError for words that cannot be kept, and for a tag that is to be given and taken away."""
     for tag in (*change.add, *change.remove):
         require_tag(tag)
     require_text(change.note or "", "the note")
     if both := set(change.add) & set(change.remove):
         raise ConfigurationError(f"tag {min(both)} is to be given and taken away", hint="give one of both")
+
+
+def change_labels(repository: Repository, backup: Backup, change: LabelChange) -> None:
+    """Give and take away tags, leave a note. What is so already puts nothing. Raises ConfigurationError."""
+    require_sensible(change)
     repository.require_writable()
     labels = _Labels(repository, backup)
     for tag in dict.fromkeys(change.add):

@@ -10,7 +10,7 @@ from repositories.engine.display import show_count, show_text
 from repositories.engine.errors import BackupNotFoundError, ConfigurationError
 from repositories.engine.forgetting.returning import take_back
 from repositories.engine.forgetting.wording import require_text
-from repositories.engine.manifest.backups import Backup, is_named, list_backups
+from repositories.engine.manifest.backups import Backup, is_named, is_pruned, list_backups
 from repositories.engine.repository import Repository
 
 
@@ -42,7 +42,7 @@ def undelete(
     listed = list_backups(repository, deleted=True)
     known = [each for each in listed if source in (None, each.source_name)]
     deleted = [each for each in known if each.deleted]
-    chosen = deleted if everything else [_find(deleted, known, each) for each in ids]
+    chosen = deleted if everything else [_find(repository, known, each) for each in ids]
     chosen = list({each.manifest_id: each for each in chosen}.values())
     returned = take_back(repository, [each.manifest_id for each in chosen], reason or "undeleted")
     there = [each for each in chosen if each.manifest_id not in returned.gone]
@@ -54,8 +54,8 @@ def undelete(
     )
 
 
-def _find(deleted: Sequence[Backup], known: Sequence[Backup], selector: str) -> Backup:
-    matching = [each for each in deleted if is_named(each, selector)]
+def _find(repository: Repository, known: Sequence[Backup], selector: str) -> Backup:
+    matching = [each for each in known if each.deleted and is_named(each, selector)]
     exact = [each for each in matching if selector in (each.id, each.short_id, each.manifest_id)]
     chosen = exact or matching
     if len(chosen) == 1:
@@ -68,7 +68,12 @@ def _find(deleted: Sequence[Backup], known: Sequence[Backup], selector: str) -> 
         )
     if any(is_named(each, selector) for each in known):
         raise BackupNotFoundError(f"backup {show_text(selector)} is not deleted", hint="list shows what is there")
+    if is_pruned(repository, selector):
+        raise BackupNotFoundError(
+            f"the backup of manifest {selector} was deleted, and is gone for good: nothing brings it back",
+            hint="list --deleted shows those that can be brought back",
+        )
     raise BackupNotFoundError(
         f"no deleted backup is named {show_text(selector)}",
-        hint="list --deleted shows those that can be brought back; what a prune has taken is gone",
+        hint="list --deleted shows those that can be brought back; what a prune has taken is gone for good",
     )

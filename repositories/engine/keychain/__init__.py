@@ -7,15 +7,17 @@ from repositories.engine.keychain.passwords import (
     add_password,
     add_recovery_code,
     change_password,
-    find_key,
+    list_bad_keys,
     list_keys,
     remove_key,
     remove_recovery_codes,
 )
 from repositories.engine.keychain.rotation import RotationPlan, RotationResult, plan_rotation, rotate
 from repositories.engine.objects.answers import may_be_done
+from repositories.engine.objects.key_slots import BadSlot
 
 __all__ = [
+    "BadSlot",
     "KeyFacts",
     "Keychain",
     "NewRecoveryCode",
@@ -24,7 +26,7 @@ __all__ = [
     "add_password",
     "add_recovery_code",
     "change_password",
-    "find_key",
+    "list_bad_keys",
     "list_keys",
     "may_be_done",
     "open_keychain",

@@ -18,8 +18,9 @@ from repositories.engine.keychain.keychain import Keychain, changing_keys
 from repositories.engine.keys.recovery import SECRET_LENGTH, format_recovery_code, parse_recovery_code
 from repositories.engine.keys.slots import Slot, SlotOwner, SlotRole, make_slot, parse_slot, slot_to_bytes
 from repositories.engine.limits import MAX_LABEL, MAX_SLOTS
+from repositories.engine.objects.key_slots import BadSlot, bad_slots, list_slots
 from repositories.engine.objects.pairs import delete_all, list_names, put_all, read_either
-from repositories.engine.opening import attempts, list_slots
+from repositories.engine.opening import attempts
 
 RECOVERY_LABEL = "recovery code"
 _LEAST_PREFIX = 4
@@ -54,6 +55,11 @@ def list_keys(keys: Keychain) -> tuple[list[KeyFacts], int]:
     """Return the slots of the newest generation, oldest first, and how many are damaged or of an unknown type."""
     slots, damaged = slots_of(keys)
     return [facts_of(keys, slot) for slot in slots], damaged
+
+
+def list_bad_keys(keys: Keychain) -> list[BadSlot]:
+    """Return the slots of the newest generation that are damaged or of an unknown type, by id."""
+    return bad_slots(keys.storage, keys.opened.config.repository_id, keys.generation)
 
 
 def add_password(keys: Keychain, secret: bytes, label: str) -> KeyFacts:
@@ -101,31 +107,30 @@ def change_password(keys: Keychain, secret: bytes) -> KeyFacts:
     return facts_of(keys, slot)
 
 
-def remove_key(keys: Keychain, wanted: str, *, even_in_use: bool = False) -> KeyFacts:
-    """Remove the slot with this label, or with an id that begins so.
+def remove_key(keys: Keychain, wanted: str, *, sure: bool = False) -> KeyFacts | BadSlot:
+    """Remove the slot with this label, or with an id that begins so: also one that cannot be read, by its id.
 
-    Raises ConfigurationError for the last one, for the one that opened the keychain unless `even_in_use`, for none or
-    several that match.
+    Raises ConfigurationError for the last one that can be read; unless `sure`, for the one that opened the keychain and
+    for one that cannot be read; for none or several that match.
     """
     with changing_keys(keys, SessionPurpose.KEYS):
-        slots, _ = slots_of(keys)
-        slot = _find(slots, wanted)
+        slots, damaged = slots_of(keys)
+        slot = _find(slots, list_bad_keys(keys) if damaged else [], wanted)
+        if isinstance(slot, BadSlot):
+            _require_useless(slot, sure=sure)
+            _remove_object(keys, slot.name)
+            return slot
         facts = facts_of(keys, slot)
         if len(slots) == 1:
             raise ConfigurationError(
                 f"{name_of(slot)} is the last key: without it nothing opens the repository", hint="add another first"
             )
-        if facts.in_use and not even_in_use:
+        if facts.in_use and not sure:
             raise ConfigurationError(
                 f"{name_of(slot)} is the key that opened the repository just now", hint="give --yes to remove it anyway"
             )
         _remove_slot(keys, slot)
     return facts
-
-
-def find_key(keys: Keychain, wanted: str) -> KeyFacts:
-    """Return the slot that `remove_key` would remove. Raises ConfigurationError."""
-    return facts_of(keys, _find(slots_of(keys)[0], wanted))
 
 
 def add_recovery_code(keys: Keychain) -> NewRecoveryCode:
@@ -201,7 +206,10 @@ def _put_slot(keys: Keychain, role: SlotRole, label: str, secret: bytes) -> Slot
 
 
 def _remove_slot(keys: Keychain, slot: Slot) -> None:
-    name = object_name(ObjectKind.SLOT, slot.facts.slot_id, generation_group(slot.facts.generation))
+    _remove_object(keys, object_name(ObjectKind.SLOT, slot.facts.slot_id, generation_group(slot.facts.generation)))
+
+
+def _remove_object(keys: Keychain, name: str) -> None:
     try:
         delete_all(keys.storage, ObjectKind.SLOT, name)
     except RepositoryError:
@@ -210,21 +218,41 @@ def _remove_slot(keys: Keychain, slot: Slot) -> None:
             raise
 
 
-def _find(slots: list[Slot], wanted: str) -> Slot:
+def _require_useless(slot: BadSlot, *, sure: bool) -> None:
+    """Raise ConfigurationError for a slot that may be of use to somebody yet."""
+    if slot.holds_another:
+        raise ConfigurationError(
+            f"under the name of key {slot.id[:8]} lies another key, which is nowhere else",
+            hint="syncova-repo repair puts it where it belongs",
+        )
+    if not sure:
+        state = "is of a type that is not known here" if slot.unknown_type else "cannot be read in any copy"
+        raise ConfigurationError(
+            f"key {slot.id[:8]} {state}; a copy of the repository may have it whole",
+            hint="bring it back from there, or give --yes to remove it for good",
+        )
+
+
+def _find(slots: list[Slot], bad: list[BadSlot], wanted: str) -> Slot | BadSlot:
     if not wanted:
         # The first password has no label: an empty name would mean just that one.
         raise ConfigurationError("the label or id of a key is empty", hint="see syncova-repo key list")
-    found = [slot for slot in slots if slot.facts.label == wanted]
+    found: list[Slot | BadSlot] = [slot for slot in slots if slot.facts.label == wanted]
     if not found and len(wanted) >= _LEAST_PREFIX:
-        found = [slot for slot in slots if slot.facts.slot_id.hex().startswith(wanted.lower())]
+        every: list[Slot | BadSlot] = [*slots, *bad]
+        found = [slot for slot in every if _id_of(slot).startswith(wanted.lower())]
     if len(found) == 1:
         return found[0]
     if found:
-        ids = ", ".join(slot.facts.slot_id.hex()[:8] for slot in found)
+        ids = ", ".join(_id_of(slot)[:8] for slot in found)
         raise ConfigurationError(f"{len(found)} keys are called {wanted!r}: {ids}", hint="give the id")
     raise ConfigurationError(
         f"no key has the label {wanted!r}, or an id that begins so", hint="see syncova-repo key list"
     )
+
+
+def _id_of(slot: Slot | BadSlot) -> str:
+    return slot.id if isinstance(slot, BadSlot) else slot.facts.slot_id.hex()
 
 
 def _require_room(keys: Keychain) -> list[Slot]:

@@ -143,7 +143,20 @@ def _find(repository: BackupStore, selector: str, source: str | None, at_ns: int
         several = ", ".join(backup.short_id for backup in chosen[:5])
         raise BackupNotFoundError(f"{selector!r} fits {len(chosen)} backups: {several}", hint="give more of the id")
     _refuse_deleted(repository, selector)
-    raise BackupNotFoundError(f"no backup is named {selector!r}", hint="list shows the backups of this repository")
+    if is_pruned(repository, selector):
+        raise BackupNotFoundError(
+            f"the backup of manifest {selector} was deleted, and is gone for good",
+            hint="list shows the backups that are left",
+        )
+    raise BackupNotFoundError(
+        f"no backup is named {selector!r}",
+        hint="list shows the backups of this repository; one that was deleted and pruned is gone for good",
+    )
+
+
+def is_pruned(repository: BackupStore, selector: str) -> bool:
+    """Tell whether a deletion names the manifest: of one that is no longer there, nothing else is known."""
+    return any(selector == each.hex() for each in repository.notes().deletions)
 
 
 def _refuse_deleted(repository: BackupStore, selector: str) -> None:

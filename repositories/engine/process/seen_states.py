@@ -20,8 +20,9 @@ from repositories.engine.repository import Repository
 from repositories.engine.rollback import is_overtaken, judge, read_high_water
 
 _UNUSABLE = (OSError, msgspec.DecodeError)
-_HERE = "is it an old copy? If this is as it should be: syncova-repo check LOCATION --accept-rollback"
-_AT_THE_CALLER = "is it an old copy? If this is as it should be: ./syncova ctl repository unfreeze"
+_ASK = "is it an old copy? What is gone can be brought back from a copy of the repository. If this is as it should be: "
+_HERE = f"{_ASK}syncova-repo check LOCATION --accept-rollback"
+_AT_THE_CALLER = f"{_ASK}./syncova ctl repository unfreeze"
 
 
 class SeenStates:

@@ -24,5 +24,6 @@ def require_all_there(store: ObjectStore, named: Mapping[bytes, str]) -> None:
     raise BackupUnreadableError(
         f"{name} is lost or withheld{more}: {lost[first]} names it, but it is neither there nor deleted; "
         "nothing was deleted",
-        hint=f"bring it back from a copy of the repository, or forget {name}; then prune again",
+        hint="bring both files of it back from a copy of the repository; if there is none, and a machine calls this an "
+        f"earlier state: syncova-repo check LOCATION --accept-rollback; then forget {name}, then prune again",
     )

@@ -21,6 +21,8 @@ from repositories.engine.reader import ChunkReader
 from repositories.engine.repair.report import ALL, Steps
 from repositories.engine.repository import Repository, WriteOptions, WriteSession
 
+_NAMED = 10
+
 
 class Adopter:
     """Adopts void manifests of one repository."""
@@ -100,11 +102,17 @@ def _chosen(void: Sequence[VoidManifest], wanted: Sequence[str]) -> list[VoidMan
         found = [one for one in void if each and _is_called(one, each)]
         if len(found) != 1:
             reason = "no void manifest is called so" if not found else "several void manifests begin so"
-            raise BackupNotFoundError(
-                f"{show_text(each)}: {reason}", hint="check tells how many there are; or adopt all"
-            )
+            raise BackupNotFoundError(f"{show_text(each)}: {reason}", hint=_those_there(void))
         chosen[found[0].manifest_id] = found[0]
     return list(chosen.values())
+
+
+def _those_there(void: Sequence[VoidManifest]) -> str:
+    if not void:
+        return "no void manifest is there, so there is nothing to adopt"
+    names = ", ".join(each.manifest_id.hex() for each in void[:_NAMED])
+    more = f" and {len(void) - _NAMED:,} more" if len(void) > _NAMED else ""
+    return f"there are {names}{more}; or adopt all"
 
 
 def _is_called(void: VoidManifest, text: str) -> bool:

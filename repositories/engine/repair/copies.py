@@ -83,7 +83,9 @@ class CopyMender:
         elif pair.kind is ObjectKind.SLOT and generation_of(pair.name) < self._repository.keyring.generation:
             return  # what it opened has ended, and the next prune removes it
         elif pair.wrong and pair.kind is not ObjectKind.INDEX:
-            steps.fail("copy", pair.name, "no copy of it is whole: bring it back from a copy of the repository")
+            steps.fail(
+                "copy", pair.name, f"no copy of it is whole: bring it back from a copy of the repository{_else(pair)}"
+            )
         elif len(set(pair.whole.values())) > 1:
             steps.fail("copy", pair.name, "its copies are whole and differ: one was put back from elsewhere")
 
@@ -168,6 +170,14 @@ class CopyMender:
             # Its writer took it back, or a sweep removed it, while we looked: it must not come back by our hand.
             with contextlib.suppress(EngineError):
                 storage.delete(copy)
+
+
+def _else(pair: _Pair) -> str:
+    """Return what is left to do where there is no copy of the repository."""
+    if pair.kind is not ObjectKind.SLOT:
+        return ""
+    identity = (object_id_of(pair.name) or b"").hex()[:8]
+    return f"; if there is none: syncova-repo key remove LOCATION {identity} --yes, and key add for a new password"
 
 
 def _require(holds: bool, message: str) -> None:  # noqa: FBT001  (a condition is what it takes)

@@ -2,17 +2,21 @@
 
 import contextlib
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from repositories.engine.errors import ConfigurationError, EngineError, KeysChangedError, RepositoryLockedError
 from repositories.engine.format.collection import SessionPurpose
-from repositories.engine.format.kinds import ObjectKind
+from repositories.engine.format.kinds import COPIES, ObjectKind
 from repositories.engine.keychain import (
+    BadSlot,
     Keychain,
+    KeyFacts,
     add_password,
     add_recovery_code,
     change_password,
+    list_bad_keys,
     list_keys,
     passwords,
     remove_key,
@@ -46,7 +50,7 @@ def test_a_password_is_added_and_removed() -> None:
         [("password", "first", True), ("recovery_code", "recovery code", False), ("password", "laptop", False)],
         0,
     )
-    assert remove_key(keychain(storage), added.short_id).label == "laptop"
+    assert remove_key(keychain(storage), added.short_id) == replace(added, in_use=False)
     assert not opens(storage, OTHER)
     assert opens(storage, PASSWORD)
     assert opens(storage, code)
@@ -74,9 +78,11 @@ def test_the_last_key_stays_and_the_one_in_use_needs_a_word() -> None:
     storage, code = made()
     with pytest.raises(ConfigurationError, match="just now"):
         remove_key(keychain(storage), "first")
-    assert remove_key(keychain(storage), "first", even_in_use=True).in_use
+    removed = remove_key(keychain(storage), "first", sure=True)
+    assert isinstance(removed, KeyFacts)
+    assert removed.in_use
     with pytest.raises(ConfigurationError, match="last key"):
-        remove_key(keychain(storage, code), "recovery code", even_in_use=True)
+        remove_key(keychain(storage, code), "recovery code", sure=True)
     assert opens(storage, code)
 
 
@@ -210,3 +216,49 @@ def test_a_slot_that_was_stored_wrongly_is_noticed(monkeypatch: pytest.MonkeyPat
         change_password(keychain(storage), NEW)
     assert opens(storage, PASSWORD)
     assert any(name.startswith("slots/") for name in storage.objects), ObjectKind.SLOT
+
+
+def test_a_slot_that_is_whole_nowhere_is_removed_by_its_id_when_that_is_sure() -> None:
+    storage, code = made()
+    added = add_password(keychain(storage), OTHER, "laptop")
+    (name,) = (each for each in storage.objects if each.startswith("slots/") and added.id in each)
+    for place in ("", COPIES):
+        storage.objects[place + name] = b"bad"
+    assert [(each.id, each.name) for each in list_bad_keys(keychain(storage))] == [(added.id, name)]
+    with pytest.raises(ConfigurationError, match="no key has the label"):
+        remove_key(keychain(storage), "laptop", sure=True)
+    with pytest.raises(ConfigurationError, match="cannot be read in any copy"):
+        remove_key(keychain(storage), added.short_id)
+    removed = remove_key(keychain(storage), added.short_id, sure=True)
+    assert (isinstance(removed, BadSlot), removed.id) == (True, added.id)
+    assert not any(added.id in each for each in storage.objects)
+    assert list_bad_keys(keychain(storage)) == []
+    assert opens(storage, PASSWORD)
+    assert opens(storage, code)
+
+
+def test_the_last_whole_key_stays_beside_a_damaged_one() -> None:
+    storage, code = made()
+    own = keychain(storage).opened.slot.facts.slot_id.hex()
+    for name in [each for each in storage.objects if "slots/" in each and own in each]:
+        storage.objects[name] = b"bad"
+    with pytest.raises(ConfigurationError, match="last key"):
+        remove_key(keychain(storage, code), "recovery code", sure=True)
+    assert remove_key(keychain(storage, code), own, sure=True).id == own
+    assert opens(storage, code)
+
+
+def test_a_name_under_which_another_key_lies_is_left_to_a_repair() -> None:
+    """Both would be called damaged; to remove one would take the other's only bytes."""
+    storage, _ = made()
+    one, two = (add_password(keychain(storage), secret, "") for secret in (OTHER, NEW))
+    names = [
+        next(each for each in storage.objects if each.startswith("slots/") and key.id in each) for key in (one, two)
+    ]
+    for place in ("", COPIES):
+        first, second = (place + each for each in names)
+        storage.objects[first], storage.objects[second] = storage.objects[second], storage.objects[first]
+    before = dict(storage.objects)
+    with pytest.raises(ConfigurationError, match="lies another key"):
+        remove_key(keychain(storage), one.id, sure=True)
+    assert storage.objects == before

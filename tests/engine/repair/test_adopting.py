@@ -37,8 +37,9 @@ def test_void_manifests_are_adopted_after_all_was_read(storage: MemoryStorage, t
     report = run_check(storage)
     assert (report.ok, report.backups, report.void_manifests) == (True, 1, 1)
     assert mend(storage).adopted == ()
-    with pytest.raises(BackupNotFoundError):
+    with pytest.raises(BackupNotFoundError) as caught:
         mend(storage, adopt=("ffffffffffff",))
+    assert second.manifest_id in caught.value.hint
     wanted = "all" if by == "all" else str(getattr(second, by))[:20]
     adopted = mend(storage, adopt=(wanted,))
     assert (adopted.exit_code, adopted.adopted) == (0, (second.id,))

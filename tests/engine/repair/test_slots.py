@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 
 from repositories.engine.backup import Hooks
+from repositories.engine.check import CheckRequest, check
 from repositories.engine.format.kinds import COPIES
 from repositories.engine.keychain import add_password
+from repositories.engine.process.next_steps import next_step
 from repositories.engine.repair import RepairRequest, repair
 from repositories.engine.repository import open_repository
 from repositories.engine.storage.memory import MemoryStorage
@@ -54,6 +56,9 @@ def test_two_slots_that_were_exchanged_in_all_copies_are_put_back(small: MemoryS
     first, second = slots
     for place in ("", COPIES):
         small.objects[place + first], small.objects[place + second] = whole[second], whole[first]
+    repository = open_repository(small, THIRD)
+    told = next_step(check(repository, CheckRequest(), Hooks()))
+    assert ("syncova-repo repair" in told, "key remove" in told) == (True, False)
     repository = open_repository(small, THIRD)
     assert repair(repository, RepairRequest(secret=THIRD), Hooks()).exit_code == 0
     assert small.objects == whole
