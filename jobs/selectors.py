@@ -14,7 +14,7 @@ from jobs import calendar
 from jobs.errors import no_such_run
 from jobs.models import Job, Run, RunEvent, Schedule, TaskRun, UpkeepPlan
 from jobs.poison import POISON
-from jobs.states import RunState, ScheduleState
+from jobs.states import RunState, ScheduleState, Trigger
 from repositories.models import RepositoryFreeze
 from syncova_project.access.visibility import within_sight
 from syncova_project.errors import SyncovaError
@@ -120,8 +120,14 @@ def delay_seconds(run: Run) -> int | None:
 
 
 def postponed_seconds(run: Run) -> int:
-    """Return the part of the delay that was decided: back-off of a retry, a window."""
-    return _seconds(run.not_before, run.scheduled_for) or 0
+    """Return the part of the delay that windows decided: no back-off of a retry, nor what came before a requeue.
+
+    A retry is taken to have waited for its back-off alone: windows hold it without another time of its own.
+    """
+    if run.trigger == Trigger.RETRY:
+        return 0
+    since = max(run.scheduled_for, run.created_at) if run.trigger == Trigger.REQUEUE else run.scheduled_for
+    return _seconds(run.not_before, since) or 0
 
 
 def _seconds(later: dt.datetime | None, earlier: dt.datetime) -> int | None:

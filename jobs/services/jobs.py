@@ -8,6 +8,7 @@ import uuid
 
 from django.db import transaction
 
+from jobs import claims
 from jobs.doorbell import request_pass
 from jobs.errors import JobNeededError
 from jobs.models import Job, JobDependency
@@ -67,10 +68,18 @@ def job_create(new: NewJob, *, actor: str, now: dt.datetime) -> Job:
 
 
 def job_pause(*, job_id: uuid.UUID, actor: str, now: dt.datetime) -> Job:
-    """Claim nothing more and cancel what waits; what runs goes on. Pausing a paused job changes nothing."""
+    """Claim what is due, then nothing more, and cancel what waits; what runs goes on (5.9).
+
+    So each instant before the pause has its account at once: a run cancelled by it, or a decision. Only what a claim
+    may not touch, flagged schedules and repositories that are to be indexed again, gets its own later. Pausing a
+    paused job claims nothing.
+    """
     with transaction.atomic():
+        # Claims plan by windows, whose lock comes before the job's.
+        plan_by_windows()
         job = lock_job(job_id)
         if job.paused_at is None:
+            claims.claim_of_job(job.id, [schedule.id for schedule in lock_schedules(job)], now=now)
             job.paused_at = job.updated_at = now
             job.save(update_fields=["paused_at", "updated_at"])
             tell_schedules(job, "paused", actor, now)

@@ -9,12 +9,13 @@ import re
 import unicodedata
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from django.conf import settings
 
 from jobs import calendar
+from jobs.calendar.cron import CronPlan
 from jobs.errors import SourceNotAllowedError
 from jobs.models import Runner
 from jobs.models.runner import GROUP_NAME
@@ -143,9 +144,14 @@ def parsed_schedules(schedules: Sequence[Mapping[str, Any]], *, now: dt.datetime
 
 def refuse_same(schedule: NewSchedule, earlier: Sequence[NewSchedule]) -> None:
     """Refuse a schedule that stands among the earlier ones: each of its instants would be merged into theirs."""
-    definition = dict(schedule.plan.definition())
-    if any(dict(one.plan.definition()) == definition for one in earlier):
+    meaning = _meaning(schedule.plan)
+    if any(_meaning(one.plan) == meaning for one in earlier):
         raise calendar.ScheduleInvalidError("type", "the job has the same schedule already: give each once.")
+
+
+def _meaning(plan: calendar.Plan) -> object:
+    """Return what is equal for plans with the same instants: "* * * * *" and "*/1 * * * *" are two texts of one."""
+    return replace(plan, expression="") if isinstance(plan, CronPlan) else dict(plan.definition())
 
 
 def _parsed_schedule(definition: Mapping[str, Any], now: dt.datetime) -> NewSchedule:

@@ -37,7 +37,7 @@ class Assumptions:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """A simulation, and the names of the jobs whose durations are guesses."""
+    """A simulation, and the names of the jobs with runs in it whose durations are guesses."""
 
     simulation: simulation.Simulation
     guessed: Sequence[str]
@@ -60,7 +60,8 @@ def forecast(days: int, assumptions: Assumptions, *, now: dt.datetime) -> Foreca
     live = live_slots(now)
     slots = {job.runner_id: assumptions.slots or max(1, live.get(job.runner_id, 0)) for job in jobs}
     played = simulation.simulate(jobs, current_rules(), slots, start=now, end=now + dt.timedelta(days=days))
-    return Forecast(played, [job.name for job in rows if job.id not in known])
+    playing = {run.job.id for run in played.runs}
+    return Forecast(played, [job.name for job in rows if job.id in playing and job.id not in known])
 
 
 def _simulated(

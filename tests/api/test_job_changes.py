@@ -154,7 +154,7 @@ def test_decisions_tell_what_became_of_instants_without_runs() -> None:
     moment = database_now().replace(microsecond=0)
     for _ in range(3):
         Schedule.objects.update(next_at=moment)
-        job_pause(job_id=job.id, actor="alice", now=moment)
+        job_pause(job_id=job.id, actor="alice", now=moment - dt.timedelta(seconds=1))
         job_resume(job_id=job.id, actor="alice", now=moment)
     page = client.get(f"jobs/{job.id}/decisions?limit=2").json
     assert len(page["decisions"]) == 2
@@ -198,6 +198,9 @@ def test_a_schedule_is_given_once() -> None:
     assert refused["details"] == {"schedules.2.type": ["the job has the same schedule already: give each once."]}
     assert client.post("jobs/validate", body).json["errors"] == refused["details"]
     assert patch(job, {"schedules": [THREE, daily]}, client=client).status == 200
+    minutely = [{"type": "cron", "expression": text} for text in ("* * * * *", "*/1  * * * *")]
+    told = patch(job, {"schedules": minutely}, '"2"', client).refused(400, "VALIDATION_FAILED")
+    assert told["details"] == {"schedules.1.type": ["the job has the same schedule already: give each once."]}
 
 
 def test_a_change_is_in_the_trail_with_who_and_from_where() -> None:

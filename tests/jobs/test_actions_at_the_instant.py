@@ -18,7 +18,7 @@ from jobs.models import Job, Run, Schedule, ScheduleDecision
 from jobs.sentences import decision_sentence
 from jobs.services import job_change, job_delete, job_pause, job_resume
 from syncova_project.preconditions import ANY_STATE, Condition, PreconditionFailedError
-from tests.jobs.builders import DAILY, NOW, make_job, make_schedule
+from tests.jobs.builders import DAILY, NOW, make_job, make_run, make_schedule
 from tests.jobs.rivals import at_once, blocked_by_this
 
 DAY, SECOND = dt.timedelta(days=1), dt.timedelta(seconds=1)
@@ -90,19 +90,19 @@ def account(schedule: Schedule) -> Account:
         ([claim, replace], RUN),
         ([claim, pause, resume], RUN),
         ([rename, claim], RUN),
-        ([rename, pause, resume, claim], ([], [("job_paused", 1)])),
+        ([rename, pause, resume, claim], RUN),
         ([reschedule, claim], RUN),
         ([reschedule, reschedule, claim], RUN),
         ([repeat, claim], RUN),
         ([replace, claim], RUN),
         ([reschedule, delete], RUN),
-        ([pause, reschedule, resume, claim], ([], [("job_paused", 1)])),
-        ([pause, replace, resume, claim], ([], [("job_paused", 1)])),
-        ([pause, claim, resume, claim], ([], [("job_paused", 1)])),
-        ([pause, resume, claim], ([], [("job_paused", 1)])),
+        ([pause, reschedule, resume, claim], RUN),
+        ([pause, replace, resume, claim], RUN),
+        ([pause, claim, resume, claim], RUN),
+        ([pause, resume, claim], RUN),
         ([resume, claim], RUN),
         ([delete, claim], ([], [("job_deleted", 1)])),
-        ([pause, delete], ([], [("job_paused", 1)])),
+        ([pause, delete], RUN),
         ([rename, delete], ([], [("job_deleted", 1)])),
     ],
     ids=lambda value: "-".join(each.__name__ for each in value) if isinstance(value, list) else "",
@@ -147,6 +147,35 @@ def test_a_pause_a_second_before_and_a_resume_a_second_after_the_instant() -> No
     resume(schedule, NOW + SECOND)
     claim_due(now=NOW + SECOND)
     assert account(schedule) == ([], [("job_paused", 1)])
+
+
+@pytest.mark.django_db
+def test_a_pause_gives_each_instant_before_it_its_account_at_once() -> None:
+    """5.9: a run that the pause cancels, and decisions for those that the policy left out; the resume adds none."""
+    minutely = {"type": "interval", "every_seconds": 60}
+    schedule = make_schedule(definition=minutely, anchor=NOW - DAY)
+    never = make_schedule(schedule.job, minutely, anchor=NOW - DAY + 50 * SECOND, missed="never")
+    Schedule.objects.filter(id=never.id).update(next_at=NOW - 10 * SECOND)
+    pause(schedule, NOW + 125 * SECOND)
+    run = Run.objects.get()
+    assert (run.state, run.cancel_origin, run.cancelled_by) == ("cancelled", "job_paused", "alice")
+    told = account(schedule)
+    assert told == ([NOW + 110 * SECOND], [("job_active", 3), ("missed_never", 2)])
+    pause(schedule, NOW + 300 * SECOND)
+    assert account(schedule) == told
+    resume(schedule, NOW + 130 * SECOND)
+    assert account(schedule) == told
+
+
+@pytest.mark.django_db
+def test_a_pause_leaves_what_runs_to_take_in_what_is_due() -> None:
+    """execution.md, section 4: what runs goes on, and an instant that is due merges into it as ever."""
+    schedule = make_schedule()
+    running = make_run(schedule.job, "running")
+    pause(schedule, NOW + SECOND)
+    running.refresh_from_db()
+    decision = ScheduleDecision.objects.get()
+    assert (running.state, decision.reason_code, decision.run_id) == ("running", "job_active", running.id)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -92,6 +92,36 @@ def test_what_was_missed_before_an_instant_on_time_says_what_the_policy_did(
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("policy", "within", "expected"),
+    [
+        ("once", None, [("coalesced", 0, 5, 6)]),
+        ("never", None, [("skipped", 0, 3, 4), ("coalesced", 4, 5, 2)]),
+        ("once_within", 150, [("expired", 0, 2, 3), ("coalesced", 3, 5, 3)]),
+        ("once_within", 7200, [("coalesced", 0, 5, 6)]),
+    ],
+)
+def test_what_is_too_late_is_not_told_as_merged(
+    policy: str, within: int | None, expected: list[tuple[str, int, int, int]]
+) -> None:
+    """A13, H7: back after five minutes, while a run of the job is on; the next minute goes on with the merged part."""
+    job = make_job()
+    make_run(job, "running")
+    make_schedule(job, DEFINITIONS["minutely"], anchor=NOW - DAY, missed=policy, missed_within_seconds=within)
+    assert claim_due(now=NOW + 5 * MINUTE) == Claimed(coalesced=1)
+    assert _told() == expected
+    assert claim_due(now=NOW + 6 * MINUTE) == Claimed(coalesced=1)
+    outcome, first, last, count = expected[-1]
+    assert _told() == [*expected[:-1], (outcome, first, last + 1, count + 1)]
+
+
+def _told() -> list[tuple[str, int, int, int]]:
+    """Return outcome, first and last minute and count of each decision."""
+    rows = ScheduleDecision.objects.order_by("id")
+    return [(one.outcome, (one.first_at - NOW) // MINUTE, (one.last_at - NOW) // MINUTE, one.count) for one in rows]
+
+
+@pytest.mark.django_db
 def test_a_clock_that_jumps_back_and_forth_loses_nothing_and_repeats_nothing() -> None:
     """A14: every hour from 02:00 to 12:00 is one run or in a decision, whatever the clock said in between."""
     schedule = make_schedule(definition=DEFINITIONS["hourly"], anchor=NOW - DAY)

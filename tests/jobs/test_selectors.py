@@ -8,7 +8,7 @@ import pytest
 from jobs import selectors, sentences
 from jobs.errors import JobNotFoundError, RunNotFoundError
 from jobs.listing import job_listed
-from jobs.models import Job, Schedule, ScheduleDecision
+from jobs.models import Job, Run, Schedule, ScheduleDecision
 from jobs.states import HeldCode
 from repositories.engine.manifest.problems import SEVERITIES, Severity
 from tests.jobs.builders import NOW, make_job, make_run, make_schedule, new_id
@@ -58,6 +58,16 @@ def test_phase_delay_and_postponed_share() -> None:
     assert (selectors.phase(waiting), selectors.phase(admitted)) == ("waiting", "admitted")
     assert selectors.delay_seconds(waiting) is None
     assert job_listed(waiting.job_id).listed_runs == [waiting]  # type: ignore[arg-type,attr-defined]
+
+
+@pytest.mark.parametrize(("trigger", "expected"), [("schedule", 3600), ("requeue", 3589), ("retry", 0)])
+def test_only_windows_postpone(trigger: str, expected: int) -> None:
+    """A run that follows another was not put off before it was queued, nor by its back-off."""
+    queued = NOW + dt.timedelta(seconds=11)
+    run = Run(trigger=trigger, scheduled_for=NOW, created_at=queued, not_before=NOW + HOUR)
+    assert selectors.postponed_seconds(run) == expected
+    run.not_before = NOW if trigger == "schedule" else queued
+    assert selectors.postponed_seconds(run) == 0
 
 
 def test_schedules_are_told_in_words() -> None:

@@ -79,7 +79,32 @@ def test_a_job_is_tried_before_it_is_made() -> None:
 
 def test_jobs_that_never_ran_are_named_as_guesses() -> None:
     make_job(name="new", schedule=AT_TEN)
+    make_job(name="by hand")
     assert "Never run, so taken to last 30 minutes: new." in command("--unknown-minutes", "30")
+
+
+def test_instants_without_a_free_start_have_a_heading_of_their_own() -> None:
+    """B8: they are no runs, so that they are none that miss their windows."""
+    make_window({"type": "blackout", "start": "00:00", "length_seconds": 86400}, name="always")
+    make_job(name="stuck", schedule=AT_TEN)
+    told = command("--days", "2").splitlines()
+    assert told[:2] == ["Runs within 2 days: none.", "Runs that do not fit their windows: none."]
+    assert told[2] == "Instants for which windows leave no free start within 31 days: 2."
+    assert [line.partition(",")[0] for line in told[3:5]] == ["  stuck"] * 2
+    assert told[5:] == ["Runs that wait: none."]
+
+
+def test_a_job_of_many_waits_is_told_by_its_first_and_their_number() -> None:
+    """All are in the JSON."""
+    vault = make_repository(name="vault")
+    for name in ("one", "two"):
+        ran(make_job(name=name, repository=vault, schedule={"type": "interval", "every_seconds": 3600}), 0.5)
+    waiting = [one for one in json.loads(command("--days", "1", "--json"))["runs"] if one["waits"]]
+    told = command("--days", "1").splitlines()
+    heading = told.index(f"Runs that wait: {len(waiting)}.")
+    assert len(waiting) > 20
+    assert told[-1] == f"  {waiting[-1]['job']}: {len(waiting) - 10} more, all with --json"
+    assert len(told) == heading + 1 + 10 + 1
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ import datetime as dt
 import json
 import uuid
 from argparse import ArgumentParser
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from django.core.management.base import BaseCommand, CommandError
@@ -24,6 +25,8 @@ from repositories.models import Repository
 from syncova_project.instants import instant
 
 MOST_DAYS: Final = 366
+# Lines of one job under a heading: a job of every minute may have thousands.
+MOST_TOLD: Final = 10
 _ADDED: Final = {"name", "repository", "schedule", "duration_seconds"}
 
 
@@ -133,15 +136,25 @@ def _as_text(found: Forecast, days: int, unknown: dt.timedelta) -> list[str]:
     if played.is_cut:
         lines.append("There are too many runs to play them all: what comes later is left out.")
     lines.append(f"Runs that do not fit their windows: {len(played.misfits) or 'none'}.")
-    lines += [f"  {_misfit_line(misfit)}" for misfit in played.misfits]
-    lines += [
-        f"  {show_text(job.name)}, planned {_at(at)}: windows leave no free instant within 31 days"
-        for job, at in played.stuck
-    ]
+    lines += _capped([(misfit.run.job, _misfit_line(misfit)) for misfit in played.misfits])
+    if played.stuck:
+        lines.append(f"Instants for which windows leave no free start within 31 days: {len(played.stuck)}.")
+        lines += _capped([(job, f"{show_text(job.name)}, planned {_at(at)}") for job, at in played.stuck])
     waiting = [run for run in played.runs if run.waits or run.starts_at is None]
     lines.append(f"Runs that wait: {len(waiting) or 'none'}.")
-    lines += [f"  {_wait_line(run)}" for run in waiting]
-    return lines
+    return lines + _capped([(run.job, _wait_line(run)) for run in waiting])
+
+
+def _capped(told: Sequence[tuple[SimulatedJob, str]]) -> list[str]:
+    """Return the first lines of each job, in their order, and of how many more it has."""
+    lines, counts, names = [], Counter[uuid.UUID](), {}
+    for job, line in told:
+        counts[job.id] += 1
+        names[job.id] = job.name
+        if counts[job.id] <= MOST_TOLD:
+            lines.append(f"  {line}")
+    more = [(names[job_id], count - MOST_TOLD) for job_id, count in counts.items() if count > MOST_TOLD]
+    return lines + [f"  {show_text(name)}: {count:,} more, all with --json" for name, count in more]
 
 
 def _misfit_line(misfit: Misfit) -> str:
