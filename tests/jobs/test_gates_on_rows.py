@@ -149,7 +149,7 @@ def test_the_last_of_several_slots_waits_for_a_restore(settings: Any) -> None:
 
 COPIES = (
     ("jobs", "jsonb_build_object('id', md5('j' || n)::uuid, 'name', 'many ' || n)"),
-    ("job_sources", "jsonb_build_object('id', 1000 + n, 'job_id', md5('j' || n)::uuid)"),
+    ("job_sources", "jsonb_build_object('id', 1000000 + n, 'job_id', md5('j' || n)::uuid)"),
     ("runs", "jsonb_build_object('id', md5('r' || n)::uuid, 'job_id', md5('j' || n)::uuid)"),
 )
 
