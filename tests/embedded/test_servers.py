@@ -100,7 +100,7 @@ def test_a_second_user_reaches_no_socket(layout):
 
 
 def is_closed(path):
-    return not stat.S_IMODE(path.lstat().st_mode) & 0o077
+    return not stat.S_IMODE(path.lstat().st_mode) & 0o007
 
 
 def test_nothing_in_the_data_directory_is_open_to_others(layout):
