@@ -8,7 +8,7 @@ import heapq
 import itertools
 import uuid
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -18,12 +18,12 @@ from jobs.answers import PREVIEW, VALIDATION
 from jobs.calendar.plans import Start
 from jobs.database_time import database_now
 from jobs.listing import job_listed
-from jobs.models import Job
+from jobs.models import Job, Schedule
 from jobs.objectives import plans_of
+from jobs.preview_serializers import CountFilter, JobPreviewBody
 from jobs.previews import preview_row
-from jobs.serializers import ONE_OF_BOTH, CountFilter, JobInput, JobPreviewBody
+from jobs.serializers import ONE_OF_BOTH, JobInput
 from jobs.services.job_validation import job_problems
-from jobs.services.job_windows import window_problems
 from jobs.services.new_job import parsed_schedules
 from jobs.states import RunKind
 from jobs.views import changed_fields
@@ -31,6 +31,8 @@ from jobs.window_rows import current_rules
 from syncova_project.access.scopes import Scope
 from syncova_project.errors import ValidationFailedError
 from syncova_project.rest import ApiView, read_each
+
+_BY_HAND: Final = {"type": "manual"}
 
 
 class JobValidateView(ApiView):
@@ -49,8 +51,8 @@ class JobValidateView(ApiView):
             errors["schedule"] = [ONE_OF_BOTH]
         elif single is not None:
             values["schedules"] = [single]
-        found = window_problems(values.pop("windows", ()))
-        found |= job_problems(changed_fields(values), now=database_now())
+        wanted = values.pop("windows", ())
+        found = job_problems({**changed_fields(values), "windows": wanted}, now=database_now())
         for name, sentences in found.items():
             errors.setdefault(name, []).extend(sentences)
         return Response({"valid": not errors, "errors": errors})
@@ -66,16 +68,18 @@ class PreviewView(ApiView):
 
     def post(self, request: Request) -> Response:
         """Return each schedule in words, and the next instants of all together."""
-        body, now = self.body(request), database_now()
+        body = self.body(request)
+        start = body.get("from") or database_now()
         if "schedule" in body and "schedules" in body:
             raise ValidationFailedError(ONE_OF_BOTH, details={"schedule": ONE_OF_BOTH})
         given = [body["schedule"]] if "schedule" in body else body.get("schedules", [])
-        plans = [one.plan for one in parsed_schedules(given, now=now)]
+        # A job without schedules runs by hand, and its preview says so.
+        plans = [one.plan for one in parsed_schedules(given or [_BY_HAND], now=start)]
         job, repository_id = None, body.get("repository_id")
         if body.get("job_id") is not None:
             job = job_listed(body["job_id"])
             repository_id = repository_id or job.repository_id
-        return Response(_preview(plans, _rules(repository_id, job), body["count"], now))
+        return Response(_preview(plans, _rules(repository_id, job), body["count"], start))
 
 
 class JobPreviewView(ApiView):
@@ -87,8 +91,17 @@ class JobPreviewView(ApiView):
 
     def get(self, request: Request, job_id: uuid.UUID) -> Response:
         """Return its schedules in words, and its next instants; a paused job shows those that it would have."""
-        count, job = self.query(request)["count"], job_listed(job_id)
-        return Response(_preview(plans_of(job), _rules(job.repository_id, job), count, database_now()))
+        asked, job = self.query(request), job_listed(job_id)
+        start = asked.get("from") or database_now()
+        return Response(_preview(_saved_plans(job), _rules(job.repository_id, job), asked["count"], start))
+
+
+def _saved_plans(job: Job) -> Sequence[calendar.Plan]:
+    """Return the plans of a job, and of one without schedules that it runs by hand."""
+    plans = plans_of(job)
+    if plans or Schedule.objects.filter(job=job, deleted_at__isnull=True).exists():
+        return plans
+    return [calendar.parse(_BY_HAND, anchor=job.created_at)]
 
 
 def _rules(repository_id: uuid.UUID | None, job: Job | None) -> Sequence[windows.Rule]:
@@ -97,17 +110,17 @@ def _rules(repository_id: uuid.UUID | None, job: Job | None) -> Sequence[windows
 
 
 def _preview(
-    plans: Sequence[calendar.Plan], rules: Sequence[windows.Rule], count: int, now: dt.datetime
+    plans: Sequence[calendar.Plan], rules: Sequence[windows.Rule], count: int, start: dt.datetime
 ) -> dict[str, Any]:
     # Walked side by side: twenty rare expressions cost no more than what is shown of them.
-    merged = heapq.merge(*(_placed(plan, now) for plan in plans), key=lambda placed: placed[0][0])
-    found = [plan.occurrence(start) for start, plan in itertools.islice(merged, count)]
+    merged = heapq.merge(*(_placed(plan, start) for plan in plans), key=lambda placed: placed[0][0])
+    found = [plan.occurrence(one) for one, plan in itertools.islice(merged, count)]
     return {
         "descriptions": [plan.describe() for plan in plans],
         "instants": [preview_row(one, rules) for one in found],
     }
 
 
-def _placed(plan: calendar.Plan, now: dt.datetime) -> Iterator[tuple[Start, calendar.Plan]]:
-    for start in plan.starts(now):
+def _placed(plan: calendar.Plan, after: dt.datetime) -> Iterator[tuple[Start, calendar.Plan]]:
+    for start in plan.starts(after):
         yield start, plan

@@ -5,6 +5,7 @@ Owns which windows count for which job. The measuring is jobs.windows', the refu
 
 import datetime as dt
 from collections.abc import Sequence
+from dataclasses import replace
 
 from jobs import calendar, windows
 from jobs.models import Job, Schedule
@@ -12,11 +13,16 @@ from jobs.states import RunKind, ScheduleState
 from jobs.window_rows import current_rules
 
 
-def refuse_broken_rpo(job: Job, plans: Sequence[calendar.Plan], *, now: dt.datetime) -> None:
-    """Raise ValidationFailedError, saying both figures, when the job's plans cannot keep its objective."""
+def refuse_broken_rpo(
+    job: Job, plans: Sequence[calendar.Plan], *, now: dt.datetime, own: Sequence[windows.Rule] = ()
+) -> None:
+    """Raise ValidationFailedError, saying both figures, when the job's plans cannot keep its objective.
+
+    `own` are rules of the job's level that are not saved yet: they hold for it beside those that are.
+    """
     if job.rpo_seconds is None:
         return
-    rules = rules_of(job, current_rules())
+    rules = rules_of(job, [*current_rules(), *(replace(rule, owner=str(job.id)) for rule in own)])
 
     def gap_of(some: Sequence[calendar.Plan], start: dt.datetime) -> dt.timedelta | None:
         return windows.widest_gap(some, rules, start)

@@ -132,7 +132,13 @@ class JobBody(StrictSerializer):
     )
     strict = serializers.BooleanField(default=False)
     max_attempts = serializers.IntegerField(min_value=1, max_value=10, default=3)
-    rpo_seconds = serializers.IntegerField(min_value=1, max_value=MAX_SECONDS, required=False, allow_null=True)
+    rpo_seconds = serializers.IntegerField(
+        min_value=1,
+        max_value=MAX_SECONDS,
+        required=False,
+        allow_null=True,
+        help_text="The longest time that may lie between two planned starts.",
+    )
     start_deadline_seconds = serializers.IntegerField(
         min_value=1,
         max_value=MAX_SECONDS,
@@ -219,22 +225,6 @@ class WindowPreviewBody(WindowBody):
     name = serializers.CharField(max_length=MAX_NAME, default="preview")
     replaces = serializers.UUIDField(required=False, allow_null=True)
     count = serializers.IntegerField(min_value=1, max_value=100, default=5)
-
-
-class JobPreviewBody(StrictSerializer):
-    """The body of POST /jobs/preview: schedules, and what says which windows hold: a job, or a repository."""
-
-    schedule = serializers.DictField(required=False)
-    schedules = serializers.ListField(child=serializers.DictField(), max_length=20, required=False)
-    repository_id = serializers.UUIDField(required=False, allow_null=True)
-    job_id = serializers.UUIDField(required=False, allow_null=True)
-    count = serializers.IntegerField(min_value=1, max_value=1000, default=10)
-
-
-class CountFilter(StrictSerializer):
-    """The query parameter of GET /jobs/{id}/preview."""
-
-    count = serializers.IntegerField(min_value=1, max_value=1000, default=10)
 
 
 class PageFilter(StrictSerializer):

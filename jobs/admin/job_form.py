@@ -48,7 +48,7 @@ class JobForm(ActionForm):
     max_attempts = forms.IntegerField(label="Tries of a run", min_value=1, max_value=10)
     strict = forms.BooleanField(label="Strict: warnings count as skipped objects", required=False)
     bandwidth_limit_bps = _limit("Reading at most, bytes per second")
-    rpo_seconds = _limit("The last good backup may be this old, seconds")
+    rpo_seconds = _limit("Longest time between two planned starts, seconds")
     start_deadline_seconds = _limit("End a run that cannot start for so long, seconds")
     max_runtime_seconds = _limit("End a run that takes longer, seconds")
 

@@ -6,6 +6,7 @@ A further kind is one module with a plan class and one line in `registry.KINDS`.
 
 from jobs.calendar.errors import ScheduleInvalidError
 from jobs.calendar.fingerprints import NO_ZONE, fingerprint, is_stale, zone_rules, zone_rules_of
+from jobs.calendar.limits import LAST_YEAR, read_view_start
 from jobs.calendar.plans import Note, Occurrence, Plan
 from jobs.calendar.preview import preview
 from jobs.calendar.registry import KINDS, parse, parse_new
@@ -17,6 +18,7 @@ from jobs.calendar.zones import TZDATA_VERSION
 
 __all__ = [
     "KINDS",
+    "LAST_YEAR",
     "NEVER",
     "NO_ZONE",
     "TZDATA_VERSION",
@@ -32,6 +34,7 @@ __all__ = [
     "parse",
     "parse_new",
     "preview",
+    "read_view_start",
     "refuse_broken_rpo",
     "span",
     "wall_occurrence",

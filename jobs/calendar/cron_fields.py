@@ -104,7 +104,9 @@ def _value(text: str, form: _Form) -> int:
         if text.lower() not in form.names:
             raise _invalid(f"{text!r} is no {form.name}.")
         return form.names[text.lower()]
-    if len(text) > 2 or not form.least <= int(text) <= form.most:
+    if len(text) > 2:
+        raise _invalid(f"{text} is no {form.name}: write one or two digits, from {form.least} to {form.most}.")
+    if not form.least <= int(text) <= form.most:
         raise _invalid(f"{text} is no {form.name}: from {form.least} to {form.most}.")
     return int(text)
 
@@ -112,7 +114,9 @@ def _value(text: str, form: _Form) -> int:
 def _step(text: str | None, form: _Form) -> int:
     if text is None:
         return 1
-    if len(text) > 2 or not 1 <= int(text) <= form.size:
+    if len(text) > 2:
+        raise _invalid(f"a step of {text} is not read: write one or two digits, from 1 to {form.size}.")
+    if not 1 <= int(text) <= form.size:
         raise _invalid(f"a step of {text} does not fit the {form.name}: from 1 to {form.size}.")
     return int(text)
 

@@ -10,15 +10,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from jobs.calendar.limits import FIRST_YEAR, HORIZON_YEARS, LAST_YEAR
+
 LAST_DAY: Final = -1
 ALL_MONTHS: Final = frozenset(range(1, 13))
 ALL_DAYS: Final = frozenset(range(1, 32))
 ALL_WEEKDAYS: Final = frozenset(range(7))
-
-# No rule that fires at all waits longer: 29 February on one weekday comes after 40 years where a leap year is left out.
-HORIZON_YEARS: Final = 60
-_FIRST_YEAR: Final = 2
-_LAST_YEAR: Final = 9990
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +76,6 @@ def _matches(dates: Dates, day: int, weekday: int, length: int) -> bool:
 
 def _months(start: dt.date, step: int) -> Iterator[tuple[int, int]]:
     number = start.year * 12 + start.month - 1
-    while _FIRST_YEAR <= number // 12 <= _LAST_YEAR:
+    while FIRST_YEAR <= number // 12 <= LAST_YEAR:
         yield number // 12, number % 12 + 1
         number += step

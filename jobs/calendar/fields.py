@@ -46,8 +46,12 @@ class Fields:
         return value
 
     def time_zone(self) -> str:
-        """Take `time_zone`; without one it is UTC, never the server's (B4)."""
-        name = self.text("time_zone") or "UTC"
+        """Take `time_zone`; absent it is UTC, never the server's (B4). An empty one or null is refused: whose zone?"""
+        if "time_zone" not in self._rest:
+            return "UTC"
+        name = self.text("time_zone")
+        if not name:
+            raise ScheduleInvalidError("time_zone", "must name a zone, such as Europe/Berlin; leave it out for UTC.")
         load_zone(name)
         return name
 
@@ -66,7 +70,7 @@ class Fields:
         try:
             moment = dt.datetime.fromisoformat(text)
             if moment.tzinfo is not None:
-                return moment.astimezone(dt.UTC).replace(microsecond=0)
+                return moment.astimezone(dt.UTC)
         except (ValueError, OverflowError):
             pass
         raise ScheduleInvalidError(name, "must be an instant with its offset, such as 2026-01-31T02:30:00+01:00.")

@@ -11,14 +11,15 @@ from typing import Any, ClassVar, Final
 from jobs.calendar.durations import every
 from jobs.calendar.errors import ScheduleInvalidError
 from jobs.calendar.fields import Fields
+from jobs.calendar.limits import LAST_YEAR
 from jobs.calendar.plans import Occurrence, Start
 
 SHORTEST_SECONDS: Final = 60
 LONGEST_SECONDS: Final = 366 * 24 * 3600
 # How many years ahead a grid may begin: further on, an anchor is a slip of the pen that would plan nothing for a life.
 FARTHEST_YEARS: Final = 10
-_LAST_YEAR: Final = 9990
 _YEAR: Final = dt.timedelta(days=365)
+_END: Final = dt.datetime(LAST_YEAR + 1, 1, 1, tzinfo=dt.UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +35,8 @@ class IntervalPlan:
     def starts(self, after: dt.datetime) -> Iterator[Start]:
         """The points of the grid; the first is the anchor itself."""
         point = self._point(max(self._index(after) + 1, 0))
-        step, end = dt.timedelta(seconds=self.every_seconds), self.anchor + (_LAST_YEAR - self.anchor.year) * _YEAR
-        while point is not None and point <= end:
+        step = dt.timedelta(seconds=self.every_seconds)
+        while point is not None and point < _END:
             yield point, None
             point += step
 
@@ -78,10 +79,8 @@ class IntervalPlan:
         return (instant - self.anchor) // dt.timedelta(seconds=self.every_seconds)
 
     def _point(self, index: int) -> dt.datetime | None:
-        seconds = index * self.every_seconds
-        if self.anchor.year + seconds // (365 * 24 * 3600) > _LAST_YEAR:
-            return None
-        return self.anchor + dt.timedelta(seconds=seconds)
+        since = index * dt.timedelta(seconds=self.every_seconds)
+        return self.anchor + since if since < _END - self.anchor else None
 
 
 def refuse_far_anchor(plan: IntervalPlan, now: dt.datetime) -> None:
@@ -97,6 +96,6 @@ def parse_interval(fields: Fields, anchor: dt.datetime) -> IntervalPlan:
     """`{"type": "interval", "every_seconds": 21600, "anchor": …}`; without an anchor the grid begins at `anchor`."""
     seconds = fields.integer("every_seconds", least=SHORTEST_SECONDS, most=LONGEST_SECONDS)
     given = fields.instant("anchor")
-    if given is not None and given.year > _LAST_YEAR:
-        raise ScheduleInvalidError("anchor", f"must not be later than the year {_LAST_YEAR}: it would never come.")
+    if given is not None and given.year > LAST_YEAR:
+        raise ScheduleInvalidError("anchor", f"must not be later than the year {LAST_YEAR}: it would never come.")
     return IntervalPlan(seconds, given or anchor.astimezone(dt.UTC).replace(microsecond=0), named=given is not None)

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from itertools import islice, takewhile
 from typing import Final
 
-from jobs.calendar.dates import HORIZON_YEARS, Dates
+from jobs.calendar.dates import Dates
+from jobs.calendar.limits import FIRST_YEAR, HORIZON_YEARS
 from jobs.calendar.plans import Occurrence, Start
 from jobs.calendar.wallclock import DAY, instant_of, merged, occurrence, starts_on, steady_offset
 from jobs.calendar.zones import load_zone
 
-_EARLIEST: Final = dt.date(2, 1, 2)
+_EARLIEST: Final = dt.date(FIRST_YEAR, 1, 2)
 _MOMENT: Final = dt.timedelta(microseconds=1)
 
 

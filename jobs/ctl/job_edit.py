@@ -58,7 +58,7 @@ class EditOptions(OutputOptions):
     bandwidth: Annotated[str | None, Option("--bandwidth", metavar="RATE", help="Of reading: 50MB; none.")] = None
     max_attempts: Annotated[int | None, Option("--max-attempts", metavar="N", help="Tries of a run, 1 to 10.")] = None
     rpo: Annotated[
-        str | None, Option("--rpo", metavar="TIME", help="How old the last good backup may become: 26h; none.")
+        str | None, Option("--rpo", metavar="TIME", help="Longest time between two planned starts: 26h; none.")
     ] = None
     start_deadline: Annotated[
         str | None, Option("--start-deadline", metavar="TIME", help="End a run that cannot start for so long; none.")

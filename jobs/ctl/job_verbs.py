@@ -215,7 +215,7 @@ def _tell(terminal: Terminal, job: Json) -> None:
     if job["max_runtime_seconds"]:
         rows.append(("runs at most", show_duration(job["max_runtime_seconds"])))
     if job["rpo_seconds"]:
-        rows.append(("objective", f"a good backup every {show_duration(job['rpo_seconds'])} at most"))
+        rows.append(("objective", f"planned starts at most {show_duration(job['rpo_seconds'])} apart"))
     rows.append(("last good", shapes.moment(job["last_succeeded_at"])))
     if last:
         rows.append(("last run", f"{shapes.state(last['state'])}, {shapes.moment(last['finished_at'])}"))

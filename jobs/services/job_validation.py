@@ -12,12 +12,13 @@ from typing import Any, Final
 
 from django.db import transaction
 
-from jobs import calendar
+from jobs import calendar, windows
 from jobs.errors import no_such_job
 from jobs.models import Job, Runner
 from jobs.objectives import refuse_broken_rpo
 from jobs.services.job_change import PLAIN
 from jobs.services.job_rows import name_taken, ready_repository, taken_by
+from jobs.services.job_windows import own_rules, refuse_taken_name
 from jobs.services.new_job import (
     MAX_SOURCES,
     NewJob,
@@ -58,7 +59,7 @@ class _Found:
 def job_problems(fields: Mapping[str, Any], *, now: dt.datetime) -> dict[str, list[str]]:
     """Return the sentences of each field that is refused, {} where a job can be made of `fields`.
 
-    `fields` are those of NewJob that were given and have the right form.
+    `fields` are those of NewJob, and `windows`, that were given and have the right form.
     """
     found = _Found()
     with transaction.atomic():
@@ -73,7 +74,11 @@ def job_problems(fields: Mapping[str, Any], *, now: dt.datetime) -> dict[str, li
         if "repository_id" in fields:
             repository = found.run("repository_id", partial(ready_repository, fields["repository_id"]))
         _check_sources(found, fields.get("sources", ()), repository, now)
-        _check_schedules(found, fields, repository, now)
+        plans = _check_schedules(found, fields.get("schedules", ()), now)
+        own = _check_windows(found, fields.get("windows", ()))
+        if repository is not None and plans is not None and own is not None and "rpo_seconds" not in found.problems:
+            job = Job(id=_NOBODY, repository=repository, rpo_seconds=fields.get("rpo_seconds"))
+            found.run("rpo_seconds", partial(refuse_broken_rpo, job, plans, now=now, own=own))
         # A worker group that was named for the first time is no one's yet.
         transaction.set_rollback(True)
     return found.problems
@@ -114,15 +119,23 @@ def _check_sources(
             earlier.append(good)
 
 
-def _check_schedules(found: _Found, fields: Mapping[str, Any], repository: Repository | None, now: dt.datetime) -> None:
-    schedules = fields.get("schedules", ())
+def _check_schedules(
+    found: _Found, schedules: Sequence[Mapping[str, Any]], now: dt.datetime
+) -> list[calendar.Plan] | None:
+    """Return the plans, None where not all are good."""
     parsed = _each(found, "schedules", schedules, lambda one: parsed_schedules([one], now=now)[0])
-    if len(parsed) == len(schedules):
-        # Each is good alone; together they may name one twice.
-        found.run("schedules", partial(parsed_schedules, schedules, now=now))
-    objective = fields.get("rpo_seconds")
-    if objective is None or repository is None or len(parsed) < len(schedules) or "rpo_seconds" in found.problems:
-        return
-    job = Job(id=_NOBODY, repository=repository, rpo_seconds=objective)
-    plans: list[calendar.Plan] = [one.plan for one in parsed]
-    found.run("rpo_seconds", partial(refuse_broken_rpo, job, plans, now=now))
+    if len(parsed) < len(schedules):
+        return None
+    # Each is good alone; together they may name one twice.
+    together = found.run("schedules", partial(parsed_schedules, schedules, now=now))
+    return None if together is None else [one.plan for one in together]
+
+
+def _check_windows(found: _Found, wanted: Sequence[Mapping[str, Any]]) -> list[windows.Rule] | None:
+    """Return the rules of the job's own windows, None where not all are good."""
+    own = _each(found, "windows", wanted, lambda one: own_rules([one])[0])
+    if len(own) < len(wanted):
+        return None
+    for position in range(len(wanted)):
+        found.run(f"windows.{position}.name", partial(refuse_taken_name, wanted[: position + 1]))
+    return own

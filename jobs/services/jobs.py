@@ -5,10 +5,11 @@ Owns these four writes. A pause cancels what waits and lets what runs go on; a d
 
 import datetime as dt
 import uuid
+from collections.abc import Sequence
 
 from django.db import transaction
 
-from jobs import claims
+from jobs import claims, windows
 from jobs.doorbell import request_pass
 from jobs.errors import JobNeededError
 from jobs.models import Job, JobDependency
@@ -39,8 +40,10 @@ from repositories.identifiers import new_id
 from syncova_project.preconditions import ANY_STATE, Condition
 
 
-def job_create(new: NewJob, *, actor: str, now: dt.datetime) -> Job:
+def job_create(new: NewJob, *, actor: str, now: dt.datetime, own: Sequence[windows.Rule] = ()) -> Job:
     """Make a job with its sources, schedules and first revision; its next instants are computed at once (E3).
+
+    `own` are the rules of windows that are made with it: its objective is judged by them as well.
 
     Raises ValidationFailedError (naming fields), SourceNotAllowedError, RepositoryNotReadyError, JobNameTakenError.
     A new job closes no cycle: nothing can wait for it yet.
@@ -60,7 +63,7 @@ def job_create(new: NewJob, *, actor: str, now: dt.datetime) -> Job:
         place_sources(job, sources, now=now)
         add_dependencies(job, predecessors, now=now)
         if new.rpo_seconds is not None:
-            refuse_broken_rpo(job, [one.plan for one in schedules], now=now)
+            refuse_broken_rpo(job, [one.plan for one in schedules], now=now, own=own)
         insert_schedules(job, schedules, actor, now=now)
         write_revision(job, actor, now=now)
         audit_job(job, "job.create", actor, now)

@@ -89,6 +89,13 @@ def rule_for(new: WindowInput) -> windows.Rule:
     return rule_of(Window(**_columns(new)))
 
 
+def name_taken_by(name: str) -> WindowNameTakenError:
+    """Return the refusal of a window whose name is that of the window `name`."""
+    return WindowNameTakenError(
+        f"There is already a window named {name!r}.", hint="Choose another name: capitals alone make none."
+    )
+
+
 def _get(window_id: uuid.UUID) -> Window:
     row = Window.objects.select_for_update().filter(id=window_id).first()
     if row is None:
@@ -148,9 +155,7 @@ def _save(row: Window, *, insert: bool) -> None:
         known = Window.objects.filter(name__iexact=row.name).exclude(id=row.id).first()
         if known is None:
             raise
-        raise WindowNameTakenError(
-            f"There is already a window named {known.name!r}.", hint="Choose another name: capitals alone make none."
-        ) from error
+        raise name_taken_by(known.name) from error
 
 
 def _told(row: Window) -> dict[str, object]:

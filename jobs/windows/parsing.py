@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from jobs.calendar import ScheduleInvalidError
 from jobs.calendar.fields import Fields
-from jobs.calendar.zones import load_zone
 from jobs.states import RunKind, WindowKind
 from jobs.windows.rules import Level, Rule
 from jobs.windows.shapes import MAX_LENGTH, OneOff, Recurring, Shape
@@ -89,9 +88,7 @@ def _shape(fields: Fields, definition: Mapping[str, Any]) -> Shape:
         days = frozenset(DAYS.index(day) + 1 for day in _words(definition, "days", DAYS, DAYS))
         start = fields.clock_time("start")
         seconds = fields.integer("length_seconds", least=1, most=int(MAX_LENGTH.total_seconds()))
-        zone_name = fields.text("time_zone") or "UTC"
-        load_zone(zone_name)
-        return Recurring(days, start, dt.timedelta(seconds=seconds), zone_name)
+        return Recurring(days, start, dt.timedelta(seconds=seconds), fields.time_zone())
     if "days" in definition:
         raise WindowInvalidError("days", "is no field of this shape of window.")
     if starts_at is None or ends_at is None:

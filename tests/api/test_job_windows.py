@@ -84,3 +84,43 @@ def test_windows_of_a_job_are_changed_at_their_own_address() -> None:
     moved = {**OFFICE, "start": "09:00", "job_id": job["id"]}
     assert client.request("PUT", f"windows/{job['windows'][0]['id']}", moved).json["start"] == "09:00"
     assert client.get(f"jobs/{job['id']}").json["revision"] == 1
+
+
+SATURDAY = {"name": "wk", "type": "blackout", "days": ["sat"], "start": "00:00", "length_seconds": 172800}
+
+
+def judged(body: dict[str, Any]) -> Any:
+    return ApiClient().post("jobs/validate", body).json["errors"]
+
+
+@pytest.mark.parametrize(
+    ("schedules", "windows", "seconds", "broken"),
+    [
+        (["0 12 * * *"], [SATURDAY], 86400, True),
+        (["0 12 * * *"], [SATURDAY], 2 * 86400 + 43200, False),
+        # Without the window these are fourteen hours apart.
+        (["0 0,10 * * *"], [{**OFFICE, "start": "10:00", "length_seconds": 7200}], 43200, False),
+        (["0 12 * * *"], [{**SATURDAY, "kinds": ["prune"]}], 86400, False),
+    ],
+)
+def test_judging_and_making_take_the_jobs_own_windows_alike(
+    schedules: list[str], windows: list[dict[str, Any]], seconds: int, broken: bool
+) -> None:
+    """B9, B10, 7.1: one function says whether an objective is kept with the windows that come with the job."""
+    body = asked(*windows, rpo_seconds=seconds)
+    del body["schedule"]
+    body["schedules"] = [{"type": "cron", "expression": one} for one in schedules]
+    errors, answer = judged(body), ApiClient().post("jobs", body)
+    assert (list(errors), answer.status) == ((["rpo_seconds"], 400) if broken else ([], 201))
+    if broken:
+        assert errors == answer.json["error"]["details"]
+        assert "2 days 12 hours" in errors["rpo_seconds"][0]
+
+
+def test_a_windows_name_that_is_taken_is_told_before() -> None:
+    client = ApiClient()
+    assert client.post("jobs", asked(NOON)).status == 201
+    for body in (asked({**NOON, "name": "NOON"}, name="b"), asked(OFFICE, {**OFFICE, "name": "Office"}, name="c")):
+        ((field, (sentence,)),) = judged(body).items()
+        assert field == f"windows.{len(body['windows']) - 1}.name"
+        assert sentence == client.post("jobs", body).refused(409, "WINDOW_NAME_TAKEN")["message"]

@@ -195,7 +195,7 @@ def test_every_option_of_a_job_reaches_the_server(ctl: Ctl) -> None:
     assert made["schedule_description"] == "daily at 02:30 (Europe/Berlin)"
     assert (made["priority"], made["bandwidth_limit_bps"], made["max_attempts"]) == ("high", 52428800, 5)
     assert (made["strict"], made["rpo_seconds"]) == (True, 26 * 3600)
-    assert "a good backup every 26 h 00 min at most" in ctl("job", "show", "x").out
+    assert "planned starts at most 26 h 00 min apart" in ctl("job", "show", "x").out
     assert [(one["path"], one["exclude_patterns"]) for one in made["sources"]] == [("/x", ["*.tmp"]), ("/y", ["*.tmp"])]
 
 

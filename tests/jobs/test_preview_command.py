@@ -107,10 +107,25 @@ def test_by_hand_alone_there_is_no_instant() -> None:
         ({**BERLIN, "time_zone": "Europe/Brlin"}, "2026-01-01T00:00:00Z", {}, "time_zone: "),
         ({**BERLIN, "tiem": "02:00"}, "2026-01-01T00:00:00Z", {}, "tiem: "),
         (BERLIN, "2026-01-01T00:00:00", {}, "from: "),
+        ({**BERLIN, "time_zone": ""}, "2026-01-01T00:00:00Z", {}, "time_zone: "),
+        ({**BERLIN, "time_zone": None}, "2026-01-01T00:00:00Z", {}, "time_zone: "),
+        ({"type": "cron", "expression": "0 3 29 2 *"}, "9990-01-01T00:00:00Z", {}, "from: "),
+        (BERLIN, "9998-12-30T00:00:00Z", {}, "from: "),
+        (BERLIN, "9999-12-31T23:59:59-23:59", {}, "from: "),
+        (BERLIN, "0001-01-01T00:00:00Z", {}, "from: "),
+        (BERLIN, "0001-01-01T00:00:00+01:00", {}, "from: "),
         (BERLIN, "2026-01-01T00:00:00Z", {"count": 0}, "count: "),
+        (BERLIN, "2026-01-01T00:00:00Z", {"count": "abc"}, "count: "),
+        (BERLIN, "2026-01-01T00:00:00Z", {"count": "1e3"}, "count: "),
         (BERLIN, "2026-01-01T00:00:00Z", {"windows": "[1]"}, "windows.0.window: "),
         (BERLIN, "2026-01-01T00:00:00Z", {"windows": "{}"}, "windows: "),
         (BERLIN, "2026-01-01T00:00:00Z", {"windows": '[{"type": "blackout"}]'}, "windows.0.start: "),
+        (
+            BERLIN,
+            "2026-01-01T00:00:00Z",
+            {"windows": '[{"type": "blackout", "start": "01:00", "length_seconds": 60, "time_zone": ""}]'},
+            "windows.0.time_zone: ",
+        ),
     ],
 )
 def test_bad_input_names_its_field_and_exits_with_2(
@@ -124,4 +139,29 @@ def test_bad_input_names_its_field_and_exits_with_2(
     assert caught.value.returncode == 2
     error = json.loads(out.getvalue())["error"]
     assert (error["code"], error["message"]) == ("VALIDATION_FAILED", str(caught.value))
-    assert list(error["details"]) == [named.partition(":")[0]]
+    # As the API has them: a list of sentences for each field.
+    assert error["details"] == {named.partition(":")[0]: [str(caught.value).partition(": ")[2]]}
+
+
+def test_the_first_and_the_last_year_that_are_looked_ahead_from_leave_nothing_out() -> None:
+    """B6: from their first instant on, and the rarest rule comes."""
+    first = preview({"type": "cron", "expression": "* * * * *"}, "0003-01-01T00:00:00Z", count="1")
+    assert first["instants"][0]["utc"] == "0003-01-01T00:01:00Z"
+    rare = preview({"type": "cron", "expression": "0 12 29 2 */7"}, "9930-12-31T23:59:59Z", count=1)
+    assert rare["instants"][0]["utc"].endswith("-02-29T12:00:00Z")
+
+
+@pytest.mark.parametrize(
+    ("schedule", "last"),
+    [({"type": "interval", "every_seconds": 31622400}, "9990"), ({"type": "cron", "expression": "0 0 1 1 *"}, "9990")],
+)
+def test_the_end_of_the_calendar_is_told(
+    schedule: dict[str, Any], last: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """B6: fewer instants than asked for are never a silent end."""
+    call_command("preview_schedule", schedule=json.dumps(schedule), start="9930-01-01T00:00:00Z", count=100, json=True)
+    told = capsys.readouterr()
+    assert json.loads(told.out)["instants"][-1]["utc"].startswith(last)
+    assert told.err == "That is all: the calendar ends with the year 9990.\n"
+    call_command("preview_schedule", schedule='{"type": "manual"}', start="9930-01-01T00:00:00Z")
+    assert capsys.readouterr().err == ""

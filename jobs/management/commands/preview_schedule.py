@@ -3,8 +3,8 @@
 Owns the reading of the command line and the output. Exit 2 and the field's name for what cannot be planned.
 """
 
-import datetime as dt
 import json
+import re
 from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -15,6 +15,7 @@ from jobs import calendar, windows
 from jobs.previews import preview_row
 from jobs.states import RunKind
 from repositories.engine.display import show_text
+from syncova_project.error_shape import answer_to
 
 MOST: Final = 10_000
 
@@ -29,23 +30,25 @@ class Command(BaseCommand):
         """Declare the schedule and the stretch of time."""
         parser.add_argument("--schedule", required=True, metavar="JSON", help="as the API takes it")
         parser.add_argument("--from", dest="start", required=True, metavar="ISO", help="instant with its offset")
-        parser.add_argument("--count", type=int, default=10, metavar="N", help=f"how many instants, 1 to {MOST} (10)")
+        parser.add_argument("--count", default=10, metavar="N", help=f"how many instants, 1 to {MOST} (10)")
         parser.add_argument("--windows", metavar="JSON", help="a list of windows, as the API takes them")
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Parse, plan, print."""
         try:
-            start = _instant(options["start"])
+            start = calendar.read_view_start(options["start"])
             count = _count(options["count"])
             rules = _rules(options["windows"])
             plan = calendar.parse_new(_json("schedule", options["schedule"]), now=start)
             found = calendar.preview(plan, start, count)
         except (calendar.ScheduleInvalidError, windows.WindowInvalidError) as error:
             if options["json"]:
-                told = {"code": error.code, "message": error.message, "hint": error.hint, "details": error.details}
-                self.stdout.write(json.dumps({"error": told}))
+                # The one shape that the API's errors have.
+                self.stdout.write(json.dumps(answer_to(error).body()))
             raise CommandError(error.message, returncode=2) from error
+        if len(found) < count and plan.kind != "manual":
+            self.stderr.write(f"That is all: the calendar ends with the year {calendar.LAST_YEAR}.")
         description = plan.describe()
         rows = [preview_row(one, rules) for one in found]
         if options["json"]:
@@ -71,22 +74,13 @@ def _json(field: str, text: str) -> Any:
         raise calendar.ScheduleInvalidError(field, "must be JSON.") from None
 
 
-def _instant(text: str) -> dt.datetime:
-    try:
-        moment = dt.datetime.fromisoformat(text)
-        if moment.tzinfo is not None:
-            return moment.astimezone(dt.UTC)
-    except (ValueError, OverflowError):
-        pass
-    raise calendar.ScheduleInvalidError(
-        "from", "must be an instant with its offset, such as 2026-01-31T02:30:00+01:00."
-    )
-
-
-def _count(count: int) -> int:
-    if not 1 <= count <= MOST:
-        raise calendar.ScheduleInvalidError("count", f"must be from 1 to {MOST}, not {count}.")
-    return count
+def _count(given: str | int) -> int:
+    text = str(given)
+    if not re.fullmatch("-?[0-9]{1,18}", text):
+        raise calendar.ScheduleInvalidError("count", f"must be a whole number from 1 to {MOST}, not {show_text(text)}.")
+    if not 1 <= int(text) <= MOST:
+        raise calendar.ScheduleInvalidError("count", f"must be from 1 to {MOST}, not {int(text)}.")
+    return int(text)
 
 
 def _rules(text: str | None) -> Sequence[windows.Rule]:

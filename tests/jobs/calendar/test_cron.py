@@ -244,3 +244,13 @@ def test_the_expression_comes_back_as_it_was_written() -> None:
     plan = cron("  */15\t9-17 * *  Mon-Fri ", "Asia/Tokyo")
     assert plan.definition() == {"type": "cron", "expression": "*/15 9-17 * * Mon-Fri", "time_zone": "Asia/Tokyo"}
     assert calendar.parse(plan.definition(), anchor=ANCHOR) == plan
+
+
+@pytest.mark.parametrize(
+    ("expression", "words"),
+    [("000 0 * * *", "000 is no minute: write one or two digits"), ("*/005 0 * * *", "write one or two digits")],
+)
+def test_too_many_digits_are_told_as_that(expression: str, words: str) -> None:
+    """B5: 000 lies from 0 to 59."""
+    with pytest.raises(calendar.ScheduleInvalidError, match=words):
+        cron(expression)

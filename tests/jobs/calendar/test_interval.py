@@ -21,6 +21,15 @@ def test_the_grid_begins_at_the_anchor_and_ignores_summer_time() -> None:
     assert [one.instant - ANCHOR for one in found] == [dt.timedelta(hours=6 * k) for k in range(1, 9)]
 
 
+def test_an_anchor_keeps_its_fraction_of_a_second() -> None:
+    """B4: a grid is not moved by what it was written with."""
+    plan = interval(3600, anchor="2026-05-01T00:30:00.25Z")
+    first = plan.next_after(ANCHOR)
+    assert first is not None
+    assert first.instant == dt.datetime(2026, 5, 1, 0, 30, 0, 250000, tzinfo=dt.UTC)
+    assert calendar.parse(plan.definition(), anchor=ANCHOR) == plan
+
+
 def test_a_named_anchor_is_kept_and_is_the_first_instant() -> None:
     plan = interval(3600, anchor="2026-05-01T02:30:00+02:00")
     first = plan.next_after(ANCHOR)

@@ -1,0 +1,53 @@
+"""When schedules are due, asked before and after they are saved; zones are named or left out (B4, B6)."""
+
+from typing import Any
+
+import pytest
+
+from tests.api.builders import job_body, make_job
+from tests.api.client import ApiClient
+from tests.repositories.builders import make_repository
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_preview_begins_where_it_is_told_to() -> None:
+    """B6: for a body and for a saved job, as on the command line."""
+    client = ApiClient()
+    daily = {"type": "daily", "time": "02:30", "time_zone": "Europe/Berlin"}
+    start = "2026-03-28T12:00:00+01:00"
+    told = client.post("jobs/preview", {"schedule": daily, "from": start, "count": 2}).json
+    assert [one["utc"] for one in told["instants"]] == ["2026-03-29T01:30:00Z", "2026-03-30T00:30:00Z"]
+    job = make_job(schedules=[daily])
+    assert client.get(f"jobs/{job.id}/preview?from=2026-03-28T11:00:00Z&count=2").json == told
+    grid = {"schedule": {"type": "interval", "every_seconds": 21600}, "from": "2026-01-01T00:10:00Z", "count": 1}
+    assert client.post("jobs/preview", grid).json["instants"][0]["utc"] == "2026-01-01T06:10:00Z"
+    for wrong in ("2026-01-01T00:00:00", "9990-01-01T00:00:00Z", "0001-01-01T00:00:00Z", "soon"):
+        refused = client.post("jobs/preview", {"schedule": daily, "from": wrong})
+        assert list(refused.refused(400, "VALIDATION_FAILED")["details"]) == ["from"]
+        client.get(f"jobs/{job.id}/preview?from={wrong}").refused(400, "VALIDATION_FAILED")
+
+
+def test_a_preview_without_schedules_says_that_it_runs_by_hand() -> None:
+    """B6: as the job itself says it."""
+    client, told = ApiClient(), {"descriptions": ["only by hand"], "instants": []}
+    bodies: list[dict[str, Any]] = [{}, {"schedules": []}, {"schedule": {"type": "manual"}}]
+    for body in bodies:
+        assert client.post("jobs/preview", body).json == told
+    assert client.get(f"jobs/{make_job(schedules=[]).id}/preview").json == told
+
+
+@pytest.mark.parametrize("zone", ["", None])
+def test_an_empty_zone_is_refused_wherever_a_zone_is_taken(zone: str | None) -> None:
+    """B4: absent is UTC, empty is nothing that anybody meant."""
+    client, repository = ApiClient(), make_repository()
+    daily = {"type": "daily", "time": "02:30", "time_zone": zone}
+    night = {"name": "n", "type": "blackout", "start": "01:00", "length_seconds": 60, "time_zone": zone}
+    upkeep = client.request("PUT", f"repositories/{repository.id}/upkeep/check", {"schedule": daily})
+    answers = {
+        "schedules.0.time_zone": client.post("jobs", job_body(repository) | {"schedule": daily}),
+        "schedule.time_zone": upkeep,
+        "time_zone": client.post("windows", night),
+    }
+    for field, answer in answers.items():
+        assert list(answer.refused(400, "VALIDATION_FAILED")["details"]) == [field]
