@@ -15,6 +15,7 @@ from django.conf import settings
 
 from jobs.executors import ExecutionControl, ExecutionRequest, ExecutionResult, ExecutionSource, Failure, Progress
 from jobs.states import CancelOrigin, FailureClass, HookMoment, TaskState
+from jobs.verdict import all_sources_failed
 from repositories.engine.display import show_text
 from syncova_project import clock, env
 from workers import outcome
@@ -106,7 +107,7 @@ class RunHooks:
     def after_job(self, result: ExecutionResult) -> ExecutionResult:
         """Run what comes after the job, and on failure what is named for that; return the run's result with theirs."""
         state = _state(result)
-        told = _of_end(state, result.failure)
+        told = _of_end(state, result.failure or _of_all_sources(result))
         if state != TaskState.SUCCEEDED and not _is_nothing_to_do(result):
             result = _with(result, self._run(_Moment(HookMoment.ON_FAILURE, told, after=True)))
         return _with(result, self._run(_Moment(HookMoment.AFTER_JOB, told, after=True)))
@@ -223,6 +224,13 @@ def _state(result: ExecutionResult) -> str:
         return str(TaskState.FAILED)
     whole = states == {TaskState.SUCCEEDED} and not any(one.figures.skipped for one in result.sources)
     return str(TaskState.SUCCEEDED if whole else TaskState.PARTIAL_FAILURE)
+
+
+def _of_all_sources(result: ExecutionResult) -> Failure | None:
+    """Return the failure that the verdict will find where every source failed."""
+    failures = [one.failure for one in result.sources if one.failure is not None]
+    whole = bool(failures) and all(one.state == TaskState.FAILED for one in result.sources)
+    return all_sources_failed(failures) if whole else None
 
 
 def failed_by(result: ExecutionResult, failure: Failure | None) -> ExecutionResult:

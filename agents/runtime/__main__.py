@@ -3,7 +3,7 @@
 import gc
 import sys
 
-from repositories.console import head_start, streams
+from repositories.console import head_start, leaving, streams
 
 if __name__ == "__main__":
     # What is imported stays.
@@ -16,6 +16,7 @@ if __name__ == "__main__":
     gc.freeze()
     gc.enable()
     try:
-        sys.exit(main())
+        code = main()
     finally:
         head_start.end()
+    leaving.leave(code)

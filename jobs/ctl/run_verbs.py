@@ -146,4 +146,6 @@ def _result(run: Json) -> str:
     if run["held"]:
         return str(run["held"]["sentence"])
     # Why it failed, and what to do about it.
-    return " ".join(filter(None, (run["reason"], run["failure"]["hint"] if run["failure"] else "")))
+    reason, hint = str(run["reason"]), run["failure"]["hint"] if run["failure"] else ""
+    between = ";" if reason and hint and not reason.endswith(".") else ""
+    return f"{reason}{between} {hint}".strip()

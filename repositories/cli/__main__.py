@@ -2,7 +2,7 @@
 
 import sys
 
-from repositories.console import head_start, streams
+from repositories.console import head_start, leaving, streams
 
 if __name__ == "__main__":
     streams.complete()
@@ -11,6 +11,7 @@ if __name__ == "__main__":
     from repositories.cli.program import main
 
     try:
-        sys.exit(main())
+        code = main()
     finally:
         head_start.end()
+    leaving.leave(code)

@@ -22,7 +22,7 @@ class Taken:
     """What one command took.
 
     `peak_bytes`: the most that its processes had together at one look, what several share counted once (PSS); at least
-    the most that any one of them ever had.
+    the most that any one of them had until then. One that ends between two looks is missed, 0.02 s before its end.
     """
 
     wall_seconds: float
@@ -59,7 +59,8 @@ def measure(command: Sequence[str], variables: Mapping[str, str], directory: Pat
     if process.returncode:
         last = said.decode(errors="replace").strip().rpartition("\n")[2] or "it said nothing"
         raise CommandFailedError(f"exit {process.returncode}: {last}")
-    peak = max(peaks.bytes, usage.ru_maxrss * 1024)
+    # What wait4 tells begins with what this process had when it started the command: the kernel counts on over an exec.
+    peak = peaks.bytes or usage.ru_maxrss * 1024
     return Taken(time.monotonic() - begun, usage.ru_utime + usage.ru_stime, peak)
 
 

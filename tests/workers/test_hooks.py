@@ -52,6 +52,12 @@ def test_hooks_run_in_their_order_around_the_backup(place: Ground, told: Told) -
     assert "warning: The hook warn ended with exit code 1; the run goes on." in lines
 
 
+def test_what_comes_after_is_told_that_every_source_failed(place: Ground, told: Told) -> None:
+    result = execute(hooked(place, "on_failure=good", "after_job=good", sources=(place.directory / "gone",)))
+    assert (result.failure, result.sources[0].state) == (None, TaskState.FAILED)
+    assert told() == [["good", each, "failed", "ALL_SOURCES_FAILED"] for each in ("on_failure", "after_job")]
+
+
 def test_a_failing_hook_before_the_job_ends_the_run(place: Ground, told: Told) -> None:
     """Nothing is read, the rest of what makes ready is not run, and what undoes is."""
     calls = ("before_job=bad", "before_job=good", "before_source=good", "on_failure=good", "after_job=good")

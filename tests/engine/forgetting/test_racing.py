@@ -96,7 +96,7 @@ def test_what_is_brought_back_while_a_prune_is_under_way_is_uncertain(repository
     keeps = b"".join(sorted(map(bytes.fromhex, (made[0], made[2]))))
     repository.store.put(ObjectKind.SWEEP, encode(SweepRecord(1, bytes(16), NOW, keeps, b"", b"", b"")))
     assert listed(repository) == [made[0], made[2]]
-    with pytest.raises(BackupNotFoundError, match="no deleted backup"):
+    with pytest.raises(BackupNotFoundError, match="gone for good"):
         undelete(repository, [made[1]])
 
 

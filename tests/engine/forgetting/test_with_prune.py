@@ -36,9 +36,9 @@ def test_what_is_deleted_is_there_until_a_prune_and_no_loss_after_it(tmp_path: P
     left = opened(storage)
     assert listed(left) == [made[0], made[1], made[3]]
     assert len(left.store.names(ObjectKind.PACK)) <= packs
-    with pytest.raises(BackupNotFoundError, match="no deleted backup is named") as raised:
+    with pytest.raises(BackupNotFoundError, match="gone for good") as raised:
         undelete(left, [made[2]])
-    assert "what a prune has taken is gone" in raised.value.hint
+    assert "can be brought back" in raised.value.hint
     report = check(left, CheckRequest(read_data=True), Hooks())
     assert (report.ok, report.backups) == (True, 3), report.problems
 
