@@ -1,4 +1,4 @@
-"""Ends a program with its exit code, also where a library in another language still has threads.
+"""Ends a program with its exit code, also where libraries for far-away storage still have threads.
 
 Owns the way out of the process alone: all that is told was told before.
 """
@@ -8,16 +8,17 @@ import contextlib
 import os
 import sys
 
-_THREADED = "opendal"
+_THREADED = frozenset({"opendal", "asyncssh"})
 
 
 def leave(code: int) -> None:
     """End this process with `code`; what was registered for the end of the process is done.
 
-    The threads of the library for far-away storage are not waited for: one that came back while the interpreter took
-    itself apart ended the process by SIGABRT now and then, after everything had been said.
+    Threads that ask far-away storage are not waited for: one that came back while the interpreter took itself apart
+    ended the process by SIGABRT now and then, after everything had been said, and one that waits for a server that
+    does not answer would hold up the end for minutes.
     """
-    if _THREADED not in sys.modules:
+    if _THREADED.isdisjoint(sys.modules):
         sys.exit(code)
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):

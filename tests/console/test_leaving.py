@@ -20,7 +20,7 @@ leaving.leave(13)
 """
 
 
-@pytest.mark.parametrize(("library", "daemon"), [("opendal", False), ("other", True)])
+@pytest.mark.parametrize(("library", "daemon"), [("opendal", False), ("asyncssh", False), ("other", True)])
 def test_a_program_ends_with_its_code_and_all_it_said(tmp_path: Path, library: str, daemon: bool) -> None:
     """Threads of the library for far-away storage are not waited for: one that came back then aborted the process."""
     code = CODE.format(library=library, daemon=daemon)

@@ -5,6 +5,7 @@ Owns the threads of one such round. A repository of a year has hundreds of small
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TypeVar
 
 _A = TypeVar("_A")
@@ -16,11 +17,8 @@ def side_by_side(act: Callable[[_A], _B], items: Sequence[_A], at_once: int) -> 
     if at_once < 2 or len(items) < 2:
         yield from map(act, items)
         return
-    pool = ThreadPoolExecutor(min(at_once, len(items)), "syncova-side")
-    try:
+    with _threads(min(at_once, len(items))) as pool:
         yield from pool.map(act, items)
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
 
 
 def both(first: Callable[[], _A], second: Callable[[], _B], at_once: int) -> tuple[_A, _B]:
@@ -30,7 +28,26 @@ def both(first: Callable[[], _A], second: Callable[[], _B], at_once: int) -> tup
     """
     if at_once < 2:
         return first(), second()
-    with ThreadPoolExecutor(1, "syncova-side") as pool:
+    with _threads(1) as pool:
         beside = pool.submit(second)
         found = first()
         return found, beside.result()
+
+
+@contextmanager
+def _threads(most: int) -> Iterator[ThreadPoolExecutor]:
+    """Wait for the threads at the end, but not when this thread was interrupted (P9: over within 5 s).
+
+    A server that does not answer would hold them for minutes; the program leaves without them.
+    """
+    pool = ThreadPoolExecutor(most, "syncova-side")
+    wait = True
+    try:
+        yield pool
+    except (Exception, GeneratorExit):
+        raise
+    except BaseException:
+        wait = False
+        raise
+    finally:
+        pool.shutdown(wait=wait, cancel_futures=True)

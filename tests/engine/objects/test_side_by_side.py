@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from repositories.engine.errors import RepositoryError
-from repositories.engine.objects.side_by_side import both
+from repositories.engine.objects.side_by_side import both, side_by_side
 
 
 def fail(text: str) -> None:
@@ -33,3 +33,24 @@ def test_near_by_the_second_follows_the_first() -> None:
     with pytest.raises(RepositoryError):
         both(lambda: fail("first"), lambda: order.append("never"), 1)
     assert order == ["first", "second"]
+
+
+class StoppedError(BaseException):
+    """A signal's way out."""
+
+
+def test_who_is_interrupted_waits_for_nothing() -> None:
+    """P9: over within 5 s, whatever a server does not answer."""
+    answered = threading.Event()
+
+    def stop() -> None:
+        raise StoppedError
+
+    try:
+        with pytest.raises(StoppedError):
+            both(stop, lambda: answered.wait(60), 2)
+        with pytest.raises(StoppedError):
+            list(side_by_side(lambda number: answered.wait(60) if number else stop(), [0, 1], 2))
+        assert threading.active_count() > 2
+    finally:
+        answered.set()
