@@ -68,6 +68,13 @@ REPOSITORY: Final = named(
     thing(_REPOSITORY),
     "A repository that is registered: whether it takes backups, and why not. Never a secret.",
 )
+PROOF: Final = thing(
+    {
+        **dict.fromkeys(("bytes", "verified_bytes"), NUMBER),
+        "percent": or_null(NUMBER),
+        "oldest_verified_at": or_null(INSTANT),
+    }
+)
 REPOSITORY_PAGE: Final = named(
     "RepositoryPage",
     thing(
@@ -77,6 +84,7 @@ REPOSITORY_PAGE: Final = named(
                 {
                     **dict.fromkeys(("backups", "sources", "bytes_read", "bytes_stored"), NUMBER),
                     **dict.fromkeys(("oldest_at", "newest_at"), or_null(INSTANT)),
+                    "proof": or_null(PROOF),
                 }
             ),
             "trend": many(
@@ -84,12 +92,13 @@ REPOSITORY_PAGE: Final = named(
                     {
                         "day": {"type": "string", "format": "date"},
                         **dict.fromkeys(("backups", "logical_bytes", "bytes_read", "bytes_stored"), NUMBER),
+                        "proof": or_null(PROOF),
                     }
                 )
             ),
         }
     ),
-    "A repository with what its backups came to: in all, and by day.",
+    "A repository with what its backups came to and what its checks have proven: in all, and by day.",
 )
 REPOSITORIES: Final = listed("repositories", REPOSITORY)
 FREEZES: Final = listed("freezes", FREEZE)

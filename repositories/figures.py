@@ -17,6 +17,8 @@ from syncova_project.instants import instant
 
 TREND_DAYS: Final = 30
 _SUMS: Final = ("logical_bytes", "bytes_read", "bytes_stored")
+# What a day without a backup came to.
+NO_BACKUPS: Final[Mapping[str, int]] = dict.fromkeys(("backups", *_SUMS), 0)
 
 
 def figures_json(repository_id: uuid.UUID) -> dict[str, Any]:
@@ -34,18 +36,17 @@ def figures_json(repository_id: uuid.UUID) -> dict[str, Any]:
     return {**{name: int(value) for name, value in told.items()}, **moments}
 
 
-def trend_json(repository_id: uuid.UUID, *, now: dt.datetime) -> list[dict[str, Any]]:
-    """Return what the backups of each of the last 30 days (UTC) came to, oldest first, without empty days."""
-    since = (now - dt.timedelta(days=TREND_DAYS - 1)).replace(hour=0, minute=0, second=0, microsecond=0)
+def trend_start(now: dt.datetime) -> dt.datetime:
+    """Return the first moment of the last 30 days (UTC), today among them."""
+    return (now - dt.timedelta(days=TREND_DAYS - 1)).replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def backups_by_day(repository_id: uuid.UUID, *, since: dt.datetime) -> dict[dt.date, dict[str, int]]:
+    """Return what the backups of each day (UTC) came to; days without one are left out."""
     rows = Backup.objects.filter(repository_id=repository_id, created_at__gte=since)
     days = rows.annotate(day=TruncDate("created_at", tzinfo=dt.UTC)).values("day").order_by("day")
     sums = {f"sum_{name}": Sum(name) for name in _SUMS}
     found: Iterable[Mapping[str, Any]] = days.annotate(backups=Count("id"), **sums)
-    return [
-        {
-            "day": row["day"].isoformat(),
-            "backups": row["backups"],
-            **{name: int(row[f"sum_{name}"]) for name in _SUMS},
-        }
-        for row in found
-    ]
+    return {
+        row["day"]: {"backups": row["backups"], **{name: int(row[f"sum_{name}"]) for name in _SUMS}} for row in found
+    }

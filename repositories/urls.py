@@ -10,14 +10,12 @@ from repositories.views import (
     RepositoryLimitsView,
     RepositoryLookView,
     RepositoryUnfreezeView,
-    RepositoryView,
 )
 
 urlpatterns = [
     path("backups", BackupsView.as_view(), name="backups"),
     path("backups/<uuid:backup_id>", BackupView.as_view(), name="backup"),
     path("repositories", RepositoriesView.as_view(), name="repositories"),
-    path("repositories/<uuid:repository_id>", RepositoryView.as_view(), name="repository"),
     path("repositories/<uuid:repository_id>/freeze", RepositoryFreezeView.as_view(), name="repository-freeze"),
     path("repositories/<uuid:repository_id>/freezes", RepositoryJournalView.as_view(), name="repository-freezes"),
     path("repositories/<uuid:repository_id>/limits", RepositoryLimitsView.as_view(), name="repository-limits"),

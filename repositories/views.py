@@ -6,8 +6,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from repositories import examples
-from repositories.answers import FREEZES, REPOSITORIES, REPOSITORY, REPOSITORY_PAGE
-from repositories.figures import figures_json, trend_json
+from repositories.answers import FREEZES, REPOSITORIES, REPOSITORY
 from repositories.freezing import repository_freeze, repository_unfreeze
 from repositories.limits import repository_limit
 from repositories.looking import repository_look
@@ -125,16 +124,3 @@ class RepositoryUnfreezeView(ApiView):
         wanted = self.body(request)
         repository_unfreeze(repository_id=repository_id, actor=actor_of(request), now=clock.now(), **wanted)
         return Response(repository_json(repository_get(repository_id)))
-
-
-class RepositoryView(ApiView):
-    """GET shows one repository, with what its backups came to: in all, and by day."""
-
-    scopes = {"GET": (Scope.REPOSITORIES_READ,)}
-    answers = {"GET": REPOSITORY_PAGE}
-
-    def get(self, request: Request, repository_id: uuid.UUID) -> Response:
-        """Return the repository, or 404; `trend` has the last 30 days (UTC) with a backup."""
-        shown = repository_json(repository_get(repository_id))
-        shown["figures"] = figures_json(repository_id)
-        return Response({**shown, "trend": trend_json(repository_id, now=clock.now())})

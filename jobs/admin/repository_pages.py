@@ -14,7 +14,7 @@ from jobs.admin.job_panels import changes_panel, runs_panel
 from jobs.admin.marks import marked
 from jobs.admin.repository_actions import BACKUP_ACTIONS, REPOSITORY_ACTIONS
 from jobs.models import Run, Source
-from jobs.states import FINISHED_STATES, RunKind
+from jobs.proof import newest_check, proof_told
 from repositories.engine.display import show_bytes
 from repositories.models import Backup, Repository
 from repositories.selectors import accepts_backups, freeze_journal, repositories_visible
@@ -71,9 +71,7 @@ class RepositoryAdmin(PageAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Repository]:
         """Load open freezes and the newest check with the rows, so that a page costs a fixed number of queries."""
-        ended = Run.objects.filter(repository=OuterRef("pk"), kind=RunKind.CHECK, state__in=FINISHED_STATES)
-        newest = ended.order_by("-created_at", "-id").values("reason_parameters")[:1]
-        rows = repositories_visible().annotate(newest_check=Subquery(newest))
+        rows = repositories_visible().annotate(newest_check=Subquery(newest_check(OuterRef("pk"))))
         ordering = self.get_ordering(request)
         return rows.order_by(*ordering) if ordering else rows
 
@@ -132,14 +130,13 @@ def proven_share(check: object) -> str:
     """Return the proven share by what the newest check told, None where none has ended."""
     if not isinstance(check, Mapping):
         return "✗ nothing: it was never checked"
-    proof = check.get("proof")
-    if not isinstance(proof, Mapping) or not proof.get("bytes"):
+    proof = proof_told(check)
+    if proof is None or proof.percent is None:
         return "✗ unknown: the newest check told nothing of it"
-    share = int(100 * int(proof["verified_bytes"]) / int(proof["bytes"]))
-    told = f"{share} % of {show_bytes(int(proof['bytes']))}"
-    if proof.get("oldest_verified_at"):
-        told += f", read since {single_line(str(proof['oldest_verified_at']))[:10]}"
-    return f"✓ all: {told}" if share == 100 else f"◐ a part: {told}"
+    told = f"{proof.percent} % of {show_bytes(proof.bytes)}"
+    if proof.oldest_verified_at:
+        told += f", read since {single_line(proof.oldest_verified_at)[:10]}"
+    return f"✓ all: {told}" if proof.percent == 100 else f"◐ a part: {told}"
 
 
 class OfRepository(admin.RelatedFieldListFilter):
