@@ -3,10 +3,8 @@
 
 import sys
 
-from django.core.management import execute_from_command_line
-
-from syncova_project import env
+from syncova_project import env, manage_program
 
 if __name__ == "__main__":
     env.use_settings_module()
-    execute_from_command_line(sys.argv)
+    manage_program.run(sys.argv)

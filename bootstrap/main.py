@@ -25,6 +25,7 @@ def main(arguments: List[str]) -> int:
         return _flushed(code)
     except BootstrapError as error:
         sys.stderr.write("syncova: {}\n".format(error.message))
+        _tell_programs(arguments, error)
         return error.exit_code
     except KeyboardInterrupt:
         sys.stderr.write("syncova: interrupted\n")
@@ -52,6 +53,18 @@ def _flushed(code: int) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         raise BootstrapError("cannot write to standard output: {}".format(error.strerror)) from error
     return code
+
+
+def _tell_programs(arguments: List[str], error: BootstrapError) -> None:
+    # As every command does with --json; what the command itself would print, nothing here knows.
+    if error.exit_code == USAGE and "--json" in arguments:
+        import contextlib
+        import json
+
+        shape = {"error": {"code": "USAGE", "message": error.message, "hint": "see ./syncova --help"}}
+        with contextlib.suppress(OSError):
+            sys.stdout.write(json.dumps(shape) + "\n")
+            sys.stdout.flush()
 
 
 def _dispatch(arguments: List[str], wheels: Optional[str]) -> int:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from syncova_project.command_lines import CommandLineParser
 from syncova_project.demo import peers, proof, story
 from syncova_project.demo.scene import Scene
 from syncova_project.demo.stage import Stage, stop_leftovers_in
@@ -92,8 +93,8 @@ def _finish(scene: Scene, arguments: argparse.Namespace) -> None:
         tell_next_steps(scene)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser() -> CommandLineParser:
+    parser = CommandLineParser(
         prog="syncova demo",
         description="Show the main job on a real tree, step by step, on servers of its own.",
         epilog=_EXAMPLES,

@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from repositories.console.version import VERSION
+from syncova_project.command_lines import CommandLineParser
 from syncova_project.embedded.binding import DEFAULT_ADDRESS, DEFAULT_PORT
 
 _LAST_PORT = 65535
@@ -19,9 +20,9 @@ _STATUS = "examples:\n  ./syncova status\n  ./syncova status --json\n\nexit code
 _LOGS = "examples:\n  ./syncova logs              the last lines of every process\n  ./syncova logs -f work\n"
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> CommandLineParser:
     """Return the parser; `command` names the subcommand."""
-    top = argparse.ArgumentParser(prog="syncova", description="Run Syncova and its servers on this machine.")
+    top = CommandLineParser(prog="syncova", description="Run Syncova and its servers on this machine.")
     top.add_argument("--version", action="version", version=f"syncova {VERSION}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_up(commands)
@@ -36,7 +37,7 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def _add_up(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def _add_up(commands: "argparse._SubParsersAction[CommandLineParser]") -> None:
     up = _add(commands, "up", "start everything on this machine", _UP)
     up.add_argument("--port", type=_port, default=DEFAULT_PORT, metavar="N", help=f"port of web ({DEFAULT_PORT})")
     up.add_argument("--bind", default=DEFAULT_ADDRESS, metavar="ADDRESS", help=f"address of web ({DEFAULT_ADDRESS})")
@@ -48,8 +49,8 @@ def _add_up(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
 
 
 def _add(
-    commands: "argparse._SubParsersAction[argparse.ArgumentParser]", name: str, summary: str, examples: str
-) -> argparse.ArgumentParser:
+    commands: "argparse._SubParsersAction[CommandLineParser]", name: str, summary: str, examples: str
+) -> CommandLineParser:
     command = commands.add_parser(
         name,
         help=summary,

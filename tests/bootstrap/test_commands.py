@@ -1,5 +1,6 @@
 """The command line of ./syncova itself: names, help, version, and what the developers' commands run in."""
 
+import json
 import os
 import re
 import stat
@@ -50,6 +51,13 @@ def test_an_unknown_command_names_the_nearest(trial: Trial, typed: str, said: st
     assert done.stderr.startswith(f"syncova: unknown command '{typed}'")
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_with_json_programs_are_told_too(trial: Trial) -> None:
+    done = trial.run("bogus", "--json")
+    assert done.returncode == 2
+    error = json.loads(done.stdout)["error"]
+    assert (error["code"], done.stderr) == ("USAGE", f"syncova: {error['message']}\n")
 
 
 @pytest.mark.parametrize(("redirection", "reason"), [(">/dev/full", "No space left"), (">&-", "Bad file descriptor")])

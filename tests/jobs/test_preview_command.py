@@ -8,6 +8,8 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
+from syncova_project.manage_program import error_shape_of
+
 BERLIN = {"type": "daily", "time": "02:30", "time_zone": "Europe/Berlin"}
 
 
@@ -131,13 +133,12 @@ def test_by_hand_alone_there_is_no_instant() -> None:
 def test_bad_input_names_its_field_and_exits_with_2(
     schedule: object, start: str, options: dict[str, Any], named: str
 ) -> None:
-    out = StringIO()
     text = schedule if isinstance(schedule, str) else json.dumps(schedule)
     with pytest.raises(CommandError) as caught:
-        call_command("preview_schedule", schedule=text, start=start, json=True, stdout=out, **options)
+        call_command("preview_schedule", schedule=text, start=start, json=True, **options)
     assert str(caught.value).startswith(named)
     assert caught.value.returncode == 2
-    error = json.loads(out.getvalue())["error"]
+    error: Any = error_shape_of(caught.value)["error"]
     assert (error["code"], error["message"]) == ("VALIDATION_FAILED", str(caught.value))
     # As the API has them: a list of sentences for each field.
     assert error["details"] == {named.partition(":")[0]: [str(caught.value).partition(": ")[2]]}

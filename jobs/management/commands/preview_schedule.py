@@ -15,7 +15,6 @@ from jobs import calendar, windows
 from jobs.previews import preview_row
 from jobs.states import RunKind
 from repositories.engine.display import show_text
-from syncova_project.error_shape import answer_to
 
 MOST: Final = 10_000
 
@@ -43,9 +42,6 @@ class Command(BaseCommand):
             plan = calendar.parse_new(_json("schedule", options["schedule"]), now=start)
             found = calendar.preview(plan, start, count)
         except (calendar.ScheduleInvalidError, windows.WindowInvalidError) as error:
-            if options["json"]:
-                # The one shape that the API's errors have.
-                self.stdout.write(json.dumps(answer_to(error).body()))
             raise CommandError(error.message, returncode=2) from error
         if len(found) < count and plan.kind != "manual":
             self.stderr.write(f"That is all: the calendar ends with the year {calendar.LAST_YEAR}.")
