@@ -7,7 +7,8 @@ import datetime as dt
 import heapq
 import itertools
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from rest_framework.request import Request
@@ -24,6 +25,7 @@ from jobs.preview_serializers import CountFilter, JobPreviewBody
 from jobs.previews import preview_row
 from jobs.serializers import ONE_OF_BOTH, JobInput
 from jobs.services.job_validation import job_problems
+from jobs.services.job_windows import previewed_rules
 from jobs.services.new_job import parsed_schedules
 from jobs.states import RunKind
 from jobs.views import changed_fields
@@ -79,7 +81,8 @@ class PreviewView(ApiView):
         if body.get("job_id") is not None:
             job = job_listed(body["job_id"])
             repository_id = repository_id or job.repository_id
-        return Response(_preview(plans, _rules(repository_id, job), body["count"], start))
+        rules = _rules(repository_id, job, body.get("windows"))
+        return Response(_preview(plans, rules, body["count"], start))
 
 
 class JobPreviewView(ApiView):
@@ -104,9 +107,18 @@ def _saved_plans(job: Job) -> Sequence[calendar.Plan]:
     return [calendar.parse(_BY_HAND, anchor=job.created_at)]
 
 
-def _rules(repository_id: uuid.UUID | None, job: Job | None) -> Sequence[windows.Rule]:
-    owners = {"repository": str(repository_id or ""), "job": str(job.id) if job else ""}
-    return windows.applicable(current_rules(), RunKind.BACKUP, **owners)
+def _rules(
+    repository_id: uuid.UUID | None, job: Job | None, wanted: Sequence[Mapping[str, Any]] | None = None
+) -> Sequence[windows.Rule]:
+    """Return what holds its backups; `wanted`, where they are given, stand in place of the job's own windows."""
+    job_id = job.id if job else None
+    owners = {"repository": str(repository_id or ""), "job": str(job_id or "")}
+    rules = windows.applicable(current_rules(), RunKind.BACKUP, **owners)
+    if wanted is None:
+        return rules
+    others = [rule for rule in rules if rule.level is not windows.Level.JOB]
+    own = [replace(rule, owner=owners["job"]) for rule in previewed_rules(wanted, job_id)]
+    return windows.applicable([*others, *own], RunKind.BACKUP, **owners)
 
 
 def _preview(

@@ -30,7 +30,11 @@ NEW_JOB: Final[dict[str, Any]] = {
     "hooks": [{"moment": "before_job", "name": "dump-databases"}],
     "strict": False,
 }
-CHANGE: Final[dict[str, Any]] = {"rpo_seconds": None, "schedule": {**_NIGHTLY, "time": "03:00"}}
+CHANGE: Final[dict[str, Any]] = {
+    "rpo_seconds": None,
+    "schedule": {**_NIGHTLY, "time": "03:00"},
+    "windows": [{"name": "office hours", **_HOURS}],
+}
 DEPENDENCIES: Final[dict[str, Any]] = {"depends_on": [_JOB]}
 RUN_ORDER: Final[dict[str, Any]] = {"ignore_windows": True}
 SCHEDULE_PREVIEW: Final[dict[str, Any]] = {"schedule": _NIGHTLY, "count": 5}

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.db.models.functions import Greatest
 
 from jobs import calendar, decisions, windows
@@ -47,10 +47,7 @@ def recompute_waiting(rules: Sequence[windows.Rule], *, now: dt.datetime, job_id
 
 def revive_stuck(rules: Sequence[windows.Rule], *, now: dt.datetime) -> int:
     """Plan again the schedules that had no free instant and have one now; what passed meanwhile gets its decision."""
-    stuck = Schedule.objects.filter(
-        state=ScheduleState.FLAGGED, state_code=NO_FREE_INSTANT, deleted_at__isnull=True, job__deleted_at__isnull=True
-    )
-    job_ids = set(stuck.values_list("job_id", flat=True))
+    stuck, job_ids = _stuck(), stuck_jobs()
     list(Job.objects.select_for_update(no_key=True).filter(id__in=job_ids).order_by("id"))
     revived = 0
     locked = stuck.select_for_update(no_key=True, of=("self",)).select_related("job")
@@ -60,6 +57,17 @@ def revive_stuck(rules: Sequence[windows.Rule], *, now: dt.datetime) -> int:
         if windows.next_free(applicable, now).instant is not None:
             revived += _revive(schedule, now)
     return revived
+
+
+def stuck_jobs() -> set[uuid.UUID]:
+    """Return the jobs that `revive_stuck` locks; who locks others before it locks these with them."""
+    return set(_stuck().values_list("job_id", flat=True))
+
+
+def _stuck() -> QuerySet[Schedule]:
+    return Schedule.objects.filter(
+        state=ScheduleState.FLAGGED, state_code=NO_FREE_INSTANT, deleted_at__isnull=True, job__deleted_at__isnull=True
+    )
 
 
 def _revive(schedule: Schedule, now: dt.datetime) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 from rest_framework import serializers
 
 from jobs import calendar
+from jobs.window_serializers import MAX_WINDOWS, JobWindowChange
 from syncova_project.rest import StrictSerializer
 
 
@@ -32,10 +33,11 @@ class CountFilter(StrictSerializer):
 
 class JobPreviewBody(CountFilter):
     """The body of POST /jobs/preview: schedules (none: by hand), and what says which windows hold: a job, or a
-    repository.
+    repository, and `windows` in place of the job's own.
     """
 
     schedule = serializers.DictField(required=False)
     schedules = serializers.ListField(child=serializers.DictField(), max_length=20, required=False)
     repository_id = serializers.UUIDField(required=False, allow_null=True)
     job_id = serializers.UUIDField(required=False, allow_null=True)
+    windows = serializers.ListField(child=JobWindowChange(), max_length=MAX_WINDOWS, required=False)

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from jobs.models import Job, JobRevision
+from jobs.window_rows import rule_of
+from jobs.windows import definition_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ def read_revision(revision: JobRevision) -> PinnedJob:
 
 
 def snapshot_of(job: Job) -> dict[str, Any]:
-    """Return the job as a revision keeps it: its own fields, sources, schedules and what it waits for."""
+    """Return the job as a revision keeps it: its own fields, sources, schedules, windows and what it waits for."""
     return {
         "name": job.name,
         "repository_id": str(job.repository_id),
@@ -91,6 +93,10 @@ def snapshot_of(job: Job) -> dict[str, Any]:
                 "missed_within_seconds": schedule.missed_within_seconds,
             }
             for schedule in job.schedules.filter(deleted_at__isnull=True).order_by("id")
+        ],
+        "windows": [
+            {"window_id": str(window.id), "name": window.name, **definition_of(rule_of(window))}
+            for window in job.windows.order_by("id")
         ],
     }
 

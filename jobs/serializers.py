@@ -27,17 +27,14 @@ from jobs.states import (
     ScheduleKind,
     ScheduleState,
     SourceType,
-    WindowKind,
 )
-from jobs.windows.parsing import DAYS
-from jobs.windows.parsing import KINDS as WINDOW_KINDS
+from jobs.window_serializers import MAX_WINDOWS, JobWindow, JobWindowChange
 from repositories.engine.display import show_path
 from syncova_project.errors import ValidationFailedError
 from syncova_project.paging import DEFAULT_LIMIT, MAX_LIMIT
 from syncova_project.rest import Choice, StrictSerializer
 
 MAX_PATH = 4096
-MAX_WINDOWS = 20
 MAX_BANDWIDTH = 2**53 - 1
 MAX_SECONDS = 10 * 366 * 24 * 3600
 NEVER_ENDED = "none"
@@ -104,20 +101,6 @@ class HookInput(StrictSerializer):
     name = serializers.CharField(max_length=100)
 
 
-class JobWindow(StrictSerializer):
-    """A window in one of its two shapes: days, start and length, or two instants (docs/windows.md)."""
-
-    name = serializers.CharField(max_length=MAX_NAME)
-    type = Choice(WindowKind.choices)
-    kinds = serializers.ListField(child=Choice([kind.value for kind in WINDOW_KINDS]), max_length=10, required=False)
-    days = serializers.ListField(child=Choice(DAYS), max_length=7, required=False)
-    start = serializers.CharField(max_length=10, required=False)
-    length_seconds = serializers.IntegerField(min_value=1, max_value=7 * 24 * 3600, required=False)
-    time_zone = serializers.CharField(max_length=100, required=False)
-    starts_at = serializers.CharField(max_length=50, required=False)
-    ends_at = serializers.CharField(max_length=50, required=False)
-
-
 class JobBody(StrictSerializer):
     """What a job is; `schedule` is the only schedule, `schedules` are several."""
 
@@ -165,7 +148,7 @@ class JobBody(StrictSerializer):
 
 
 class JobInput(JobBody):
-    """The body of POST /jobs: a job, and windows of its own that are made with it; /windows changes them later."""
+    """The body of POST /jobs: a job, and windows of its own that are made with it."""
 
     windows = serializers.ListField(child=JobWindow(), max_length=MAX_WINDOWS, default=list)
 
@@ -173,8 +156,11 @@ class JobInput(JobBody):
 class JobChange(JobBody):
     """The body of PATCH /jobs/{id}: what is to change, null for no limit; lists replace what was there.
 
-    `schedule` is the only schedule; an `id` within `schedules` says which one changes and keeps its history.
+    `schedule` is the only schedule; an `id` within `schedules` says which one changes and keeps its history, and within
+    `windows`, which are those of the job's own, which one is meant.
     """
+
+    windows = serializers.ListField(child=JobWindowChange(), max_length=MAX_WINDOWS)
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
         """Return the fields of a new job, of which none is needed and none has a default."""
@@ -210,21 +196,6 @@ class RunOrder(StrictSerializer):
         default=False,
         help_text="Starts it whatever the jobs that it waits for did; needs the right jobs.write, and is audited.",
     )
-
-
-class WindowBody(JobWindow):
-    """The body of POST and PUT: a window, and at most one of both ids; without one it holds for the installation."""
-
-    repository_id = serializers.UUIDField(required=False, allow_null=True)
-    job_id = serializers.UUIDField(required=False, allow_null=True)
-
-
-class WindowPreviewBody(WindowBody):
-    """The body of POST /windows/preview: a window, saved or not; `replaces` is the id of the one that it changes."""
-
-    name = serializers.CharField(max_length=MAX_NAME, default="preview")
-    replaces = serializers.UUIDField(required=False, allow_null=True)
-    count = serializers.IntegerField(min_value=1, max_value=100, default=5)
 
 
 class PageFilter(StrictSerializer):

@@ -22,7 +22,7 @@ from jobs.services import (
     SourceInput,
     breaker_reset,
     job_change,
-    job_create_with_windows,
+    job_create,
     job_delete,
     job_depend,
     job_pause,
@@ -66,7 +66,7 @@ class JobsView(ApiView):
             need_scope(request, Scope.WINDOWS_WRITE)
 
         def create() -> Created:
-            job = job_create_with_windows(new, wanted, actor=actor_of(request), now=database_now())
+            job = job_create(new, windows=wanted, actor=actor_of(request), now=database_now())
             return Created(201, _page_json(job_listed(job.id)), f"/api/v1/jobs/{job.id}")
 
         answer = create_once(request, create)
@@ -91,6 +91,8 @@ class JobView(ApiView):
         """Return the job as it is now; 428 without If-Match, 412 when it has been changed since."""
         condition = self.condition(request)
         fields = changed_fields(self.body(request))
+        if "windows" in fields:
+            need_scope(request, Scope.WINDOWS_WRITE)
         job_change(job_id=job_id, fields=fields, condition=condition, actor=actor_of(request), now=database_now())
         return job_answer(job_id)
 

@@ -14,12 +14,13 @@ from jobs.answers import WINDOW, WINDOW_PREVIEW, WINDOWS
 from jobs.database_time import database_now
 from jobs.errors import no_such_window
 from jobs.models import Window
-from jobs.serializers import PageFilter, WindowBody, WindowPreviewBody
+from jobs.serializers import PageFilter
 from jobs.services import WindowInput, window_change, window_create, window_delete
 from jobs.services.windows import Saved, rule_for
 from jobs.sight import windows_visible
 from jobs.window_preview import WindowPreview, window_preview
 from jobs.window_rows import rule_of
+from jobs.window_serializers import WindowBody, WindowPreviewBody
 from syncova_project.access.scopes import Scope
 from syncova_project.instants import instant
 from syncova_project.paging import Ordering, PageRequest, read_page

@@ -6,7 +6,6 @@ Callers pass `now` as the database told it (jobs.database_time) and the name of 
 from jobs.services.breakers import breaker_reset
 from jobs.services.dependencies import job_depend
 from jobs.services.job_change import job_change
-from jobs.services.job_windows import job_create_with_windows
 from jobs.services.jobs import job_create, job_delete, job_pause, job_resume
 from jobs.services.new_job import NewJob, SourceInput
 from jobs.services.runs import operation_request, run_cancel, run_request
@@ -21,7 +20,6 @@ __all__ = [
     "breaker_reset",
     "job_change",
     "job_create",
-    "job_create_with_windows",
     "job_delete",
     "job_depend",
     "job_pause",

@@ -15,6 +15,7 @@ from jobs.doorbell import request_pass
 from jobs.errors import DependencyCycleError, no_such_job
 from jobs.models import Job, JobDependency
 from jobs.revisions import write_revision
+from jobs.services.job_rows import lock_jobs
 from jobs.services.new_job import MAX_DEPENDENCIES
 from syncova_project.access.services import audit_record
 from syncova_project.access.visibility import sees, visible_groups
@@ -37,14 +38,16 @@ def job_depend(*, job_id: uuid.UUID, depends_on: Sequence[uuid.UUID], actor: str
     return job
 
 
-def lock_with_predecessors(job_id: uuid.UUID, depends_on: Sequence[uuid.UUID]) -> tuple[Job, list[Job]]:
-    """Lock a job and those that it is to wait for; the caller's transaction, which has locked no job before.
+def lock_with_predecessors(
+    job_id: uuid.UUID, depends_on: Sequence[uuid.UUID], *, beside: Iterable[uuid.UUID] = ()
+) -> tuple[Job, list[Job]]:
+    """Lock a job, those that it is to wait for and those `beside`; the caller's transaction has locked no job before.
 
     Raises JobNotFoundError, or ValidationFailedError naming what is no job.
     """
     lock_graph()
     # One statement locks both sides, in one order: two edits that name each other's jobs never wait in a ring.
-    jobs = _lock({job_id, *depends_on})
+    jobs = lock_jobs({job_id, *depends_on, *beside})
     if job_id not in jobs:
         raise no_such_job(job_id)
     return jobs[job_id], _wanted(depends_on, jobs)
@@ -61,12 +64,11 @@ def replace_dependencies(job: Job, predecessors: Sequence[Job], *, now: dt.datet
     return True
 
 
-def lock_predecessors(depends_on: Sequence[uuid.UUID]) -> list[Job]:
-    """Lock the jobs that a new one is to wait for, so that none is deleted meanwhile; the caller's transaction."""
-    if not depends_on:
-        return []
-    lock_graph()
-    return _wanted(depends_on, _lock(set(depends_on)))
+def lock_predecessors(depends_on: Sequence[uuid.UUID], *, beside: Iterable[uuid.UUID] = ()) -> list[Job]:
+    """Lock the jobs that a new one is to wait for, so that none is deleted meanwhile, and those `beside`."""
+    if depends_on:
+        lock_graph()
+    return _wanted(depends_on, lock_jobs({*depends_on, *beside}))
 
 
 def add_dependencies(job: Job, predecessors: Iterable[Job], *, now: dt.datetime) -> None:
@@ -74,11 +76,6 @@ def add_dependencies(job: Job, predecessors: Iterable[Job], *, now: dt.datetime)
     JobDependency.objects.bulk_create(
         JobDependency(job=job, predecessor=predecessor, created_at=now) for predecessor in predecessors
     )
-
-
-def _lock(job_ids: set[uuid.UUID]) -> dict[uuid.UUID, Job]:
-    kept = Job.objects.select_for_update(no_key=True).filter(id__in=job_ids, deleted_at__isnull=True)
-    return {job.id: job for job in kept.order_by("id")}
 
 
 def _wanted(depends_on: Sequence[uuid.UUID], jobs: dict[uuid.UUID, Job]) -> list[Job]:

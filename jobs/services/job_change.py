@@ -5,7 +5,6 @@ touches no schedule, so that it swallows no run that is due; a changed schedule 
 """
 
 import datetime as dt
-import json
 import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -16,11 +15,13 @@ from jobs.doorbell import request_pass
 from jobs.errors import JobActiveError
 from jobs.models import Job, JobSource, Run
 from jobs.objectives import plans_of, refuse_broken_rpo
-from jobs.postponed import recompute_waiting
-from jobs.revisions import snapshot_of, write_revision
+from jobs.postponed import recompute_waiting, stuck_jobs
+from jobs.revisions import snapshot_of
 from jobs.selectors import phase
 from jobs.services.dependencies import lock_with_predecessors, replace_dependencies
-from jobs.services.job_rows import audit_job, lock_job, place_sources, ready_repository, save_job
+from jobs.services.job_rows import lock_job, place_sources, ready_repository, save_job
+from jobs.services.job_trail import write_down
+from jobs.services.job_windows import replace_windows
 from jobs.services.new_job import (
     NewJob,
     SourceInput,
@@ -34,7 +35,7 @@ from jobs.services.runners import group_runner
 from jobs.services.schedule_pairs import only_schedule, paired, split_ids
 from jobs.services.schedules import change_schedules, lock_schedules
 from jobs.states import ACTIVE_STATES, HeldCode, RunState
-from jobs.window_rows import current_rules, plan_by_windows
+from jobs.window_rows import change_windows, current_rules, plan_by_windows
 from repositories.models import Repository
 from syncova_project.preconditions import Condition
 
@@ -49,33 +50,41 @@ PLAIN: Final = (
     "max_runtime_seconds",
 )
 # What an objective depends on; a change of anything else is not refused for one that a window has broken since.
-_OF_OBJECTIVE: Final = frozenset({"rpo_seconds", "schedule", "schedules", "repository_id"})
-# Longer values are told by the revision that holds them: a job may have a thousand sources.
-_MOST_TOLD: Final = 16_384
+_OF_OBJECTIVE: Final = frozenset({"rpo_seconds", "schedule", "schedules", "repository_id", "windows"})
 
 
 def job_change(
     *, job_id: uuid.UUID, fields: Mapping[str, Any], condition: Condition, actor: str, now: dt.datetime
 ) -> Job:
-    """Change what `fields` name, by the names of NewJob; `schedule` is the only one. Without a difference, nothing.
+    """Change what `fields` name, by the names of NewJob; `schedule` is the only one, `windows` are the job's own.
+    Without a difference, nothing.
 
     Raises JobNotFoundError, PreconditionFailedError, ScheduleAmbiguousError, JobActiveError where it would move to
     another repository while a run is on, DependencyCycleError, and what `job_create` raises.
     """
     with transaction.atomic():
-        plan_by_windows()
-        if "depends_on" in fields:
-            job, predecessors = lock_with_predecessors(job_id, fields["depends_on"])
-        else:
-            job, predecessors = lock_job(job_id), []
+        job, predecessors = _lock(job_id, fields)
         condition.check(job.revision_number, f"the job {job.name}")
         before = snapshot_of(job)
         _apply(job, fields, actor, now)
         if "depends_on" in fields:
             replace_dependencies(job, predecessors, now=now)
-        _write_down(job, before, actor, now)
+        write_down(job, before, actor, now)
     request_pass()
     return job
+
+
+def _lock(job_id: uuid.UUID, fields: Mapping[str, Any]) -> tuple[Job, list[Job]]:
+    """Lock what the change needs, the windows first: shared they cannot be changed, and a shared lock never grows."""
+    stuck: set[uuid.UUID] = set()
+    if "windows" in fields:
+        change_windows()
+        stuck = stuck_jobs()
+    else:
+        plan_by_windows()
+    if "depends_on" in fields:
+        return lock_with_predecessors(job_id, fields["depends_on"], beside=stuck)
+    return lock_job(job_id, beside=stuck), []
 
 
 def _apply(job: Job, fields: Mapping[str, Any], actor: str, now: dt.datetime) -> None:
@@ -93,6 +102,8 @@ def _apply(job: Job, fields: Mapping[str, Any], actor: str, now: dt.datetime) ->
         sources = wanted.sources if "sources" in fields else _sources_of(job)
         place_sources(job, checked_sources(sources, job.runner, job.repository), now=now)
     _align_waiting(job, moved=moves, now=now)
+    if "windows" in fields:
+        replace_windows(job, fields["windows"], actor=actor, now=now)
     if not _OF_OBJECTIVE.isdisjoint(fields):
         refuse_broken_rpo(job, plans_of(job), now=now)
 
@@ -160,25 +171,3 @@ def _align_waiting(job: Job, *, moved: bool, now: dt.datetime) -> None:
     # What held it there is not what holds it here: the next pass looks.
     waiting.exclude(held_code=HeldCode.WINDOW).update(held_code="", held_subject="", held_since=None)
     recompute_waiting(current_rules(), now=now, job_id=job.id)
-
-
-def _write_down(job: Job, before: Mapping[str, Any], actor: str, now: dt.datetime) -> None:
-    """Write the next revision and the trail, unless the job is as it was."""
-    after = snapshot_of(job)
-    names = [name for name in after if after[name] != before[name]]
-    if not names:
-        return
-    job.revision_number += 1
-    job.updated_at = now
-    job.save(update_fields=["revision_number", "updated_at"])
-    write_revision(job, actor, now=now)
-    told = {
-        "revision": job.revision_number,
-        "before": {name: _told(before[name], job.revision_number - 1) for name in names},
-        "after": {name: _told(after[name], job.revision_number) for name in names},
-    }
-    audit_job(job, "job.change", actor, now, **told)
-
-
-def _told(value: Any, revision: int) -> Any:
-    return value if len(json.dumps(value)) <= _MOST_TOLD else {"in_revision": revision}

@@ -5,18 +5,21 @@ Owns these four writes. A pause cancels what waits and lets what runs go on; a d
 
 import datetime as dt
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from django.db import transaction
 
-from jobs import claims, windows
+from jobs import claims
 from jobs.doorbell import request_pass
 from jobs.errors import JobNeededError
 from jobs.models import Job, JobDependency
 from jobs.objectives import refuse_broken_rpo
+from jobs.postponed import stuck_jobs
 from jobs.revisions import write_revision
 from jobs.services.dependencies import add_dependencies, lock_predecessors
 from jobs.services.job_rows import audit_job, cancel_runs, lock_job, place_sources, ready_repository, save_job
+from jobs.services.job_windows import make_windows, own_rules
 from jobs.services.new_job import (
     NewJob,
     check_hooks,
@@ -35,15 +38,15 @@ from jobs.services.schedules import (
     write_off,
 )
 from jobs.states import CancelOrigin, RunState
-from jobs.window_rows import plan_by_windows
+from jobs.window_rows import change_windows, plan_by_windows
 from repositories.identifiers import new_id
 from syncova_project.preconditions import ANY_STATE, Condition
 
 
-def job_create(new: NewJob, *, actor: str, now: dt.datetime, own: Sequence[windows.Rule] = ()) -> Job:
+def job_create(new: NewJob, *, actor: str, now: dt.datetime, windows: Sequence[Mapping[str, Any]] = ()) -> Job:
     """Make a job with its sources, schedules and first revision; its next instants are computed at once (E3).
 
-    `own` are the rules of windows that are made with it: its objective is judged by them as well.
+    `windows` are made with it, each as the API takes it, and its objective is judged by them as well.
 
     Raises ValidationFailedError (naming fields), SourceNotAllowedError, RepositoryNotReadyError, JobNameTakenError.
     A new job closes no cycle: nothing can wait for it yet.
@@ -51,12 +54,13 @@ def job_create(new: NewJob, *, actor: str, now: dt.datetime, own: Sequence[windo
     name = checked_name(new.name)
     check_policy(new)
     check_hooks(new)
-    schedules = parsed_schedules(new.schedules, now=now)
+    schedules, own = parsed_schedules(new.schedules, now=now), own_rules(windows)
     with transaction.atomic():
-        # A window that is being made would else see no job whose objective it breaks, nor the job the window.
-        plan_by_windows()
+        # A window that is being made would else see no job whose objective it breaks, nor the job the window. Two that
+        # bring windows of their own along and took this lock later would wait for each other.
+        change_windows() if windows else plan_by_windows()
         repository = ready_repository(new.repository_id)
-        predecessors = lock_predecessors(new.depends_on)
+        predecessors = lock_predecessors(new.depends_on, beside=stuck_jobs() if windows else ())
         runner = group_runner(repository.worker_group, now=now)
         sources = checked_sources(new.sources, runner, repository)
         job = _insert_job(new, name, runner.id, now)
@@ -65,6 +69,7 @@ def job_create(new: NewJob, *, actor: str, now: dt.datetime, own: Sequence[windo
         if new.rpo_seconds is not None:
             refuse_broken_rpo(job, [one.plan for one in schedules], now=now, own=own)
         insert_schedules(job, schedules, actor, now=now)
+        make_windows(job, windows, actor=actor, now=now)
         write_revision(job, actor, now=now)
         audit_job(job, "job.create", actor, now)
     return job

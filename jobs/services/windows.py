@@ -1,12 +1,14 @@
 """Making, changing and deleting windows: each recomputes what waits for them, in the same transaction (B9).
 
 Owns these three writes and their warnings. Claims wait for them and they for claims, so that no run is planned by
-windows that are gone; a run that waits otherwise meets the new ones at its admission.
+windows that are gone; a run that waits otherwise meets the new ones at its admission. A job's own windows are part of
+it: a change of them is a revision of the job.
 """
 
 import datetime as dt
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +19,10 @@ from jobs.doorbell import request_pass
 from jobs.errors import WindowNameTakenError, no_such_window
 from jobs.models import Job, Window
 from jobs.objectives import broken_by
-from jobs.postponed import recompute_waiting, revive_stuck
+from jobs.postponed import recompute_waiting, revive_stuck, stuck_jobs
+from jobs.revisions import snapshot_of
+from jobs.services.job_rows import lock_jobs
+from jobs.services.job_trail import write_down
 from jobs.services.new_job import checked_name
 from jobs.window_rows import change_windows, current_rules, rule_of
 from repositories.identifiers import new_id
@@ -50,38 +55,48 @@ def window_create(new: WindowInput, *, actor: str, now: dt.datetime) -> Saved:
 
     Raises ValidationFailedError naming fields, or WindowNameTakenError.
     """
-    columns = _columns(new)
-    with transaction.atomic():
-        change_windows()
-        row = Window(id=new_id(now), created_at=now, **columns)
-        _save(row, insert=True)
-        broken = _apply(row, "window.create", actor, now)
-    return Saved(row, broken)
+    _columns(new)
+    with _changing(actor, now, job_id=new.job_id):
+        return window_insert(new, actor=actor, now=now)
 
 
 def window_change(window_id: uuid.UUID, new: WindowInput, *, actor: str, now: dt.datetime) -> Saved:
     """Replace all of a window but its id. Raises WindowNotFoundError and what `window_create` raises."""
-    columns = _columns(new)
-    with transaction.atomic():
-        change_windows()
+    _columns(new)
+    with _changing(actor, now, job_id=new.job_id, window_id=window_id):
         row = _get(window_id)
         _check_reach(row.repository_id or row.job_id)
-        before = _told(row)
-        for name, value in columns.items():
-            setattr(row, name, value)
-        _save(row, insert=False)
-        broken = _apply(row, "window.change", actor, now, before=before)
-    return Saved(row, broken)
+        return window_rewrite(row, new, actor=actor, now=now)
 
 
 def window_delete(window_id: uuid.UUID, *, actor: str, now: dt.datetime) -> None:
     """Delete a window; what it held may start at once. Raises WindowNotFoundError."""
-    with transaction.atomic():
-        change_windows()
+    with _changing(actor, now, window_id=window_id):
         row = _get(window_id)
         _check_reach(row.repository_id or row.job_id)
-        Window.objects.filter(id=window_id).delete()
-        _apply(row, "window.delete", actor, now)
+        window_remove(row, actor=actor, now=now)
+
+
+def window_insert(new: WindowInput, *, actor: str, now: dt.datetime) -> Saved:
+    """Make a window in the caller's transaction, which holds the lock of windows and of the window's job."""
+    row = Window(id=new_id(now), created_at=now, **_columns(new))
+    _save(row, insert=True)
+    return Saved(row, _apply(row, "window.create", actor, now))
+
+
+def window_rewrite(row: Window, new: WindowInput, *, actor: str, now: dt.datetime) -> Saved:
+    """Replace a window in the caller's transaction, which holds the locks of `window_insert`."""
+    before = window_told(row)
+    for name, value in _columns(new).items():
+        setattr(row, name, value)
+    _save(row, insert=False)
+    return Saved(row, _apply(row, "window.change", actor, now, before=before))
+
+
+def window_remove(row: Window, *, actor: str, now: dt.datetime) -> None:
+    """Delete a window in the caller's transaction, which holds the locks of `window_insert`."""
+    Window.objects.filter(id=row.id).delete()
+    _apply(row, "window.delete", actor, now)
 
 
 def rule_for(new: WindowInput) -> windows.Rule:
@@ -94,6 +109,22 @@ def name_taken_by(name: str) -> WindowNameTakenError:
     return WindowNameTakenError(
         f"There is already a window named {name!r}.", hint="Choose another name: capitals alone make none."
     )
+
+
+@contextmanager
+def _changing(
+    actor: str, now: dt.datetime, *, job_id: uuid.UUID | None = None, window_id: uuid.UUID | None = None
+) -> Iterator[None]:
+    """Open the transaction of a change of a window; whose it was and will be, that job then has its next revision."""
+    with transaction.atomic():
+        change_windows()
+        of_window = Window.objects.filter(id__in=[window_id] if window_id else [], job__isnull=False)
+        owners = {*of_window.values_list("job_id", flat=True), *([job_id] if job_id else [])}
+        jobs = [job for job in lock_jobs(owners | stuck_jobs()).values() if job.id in owners]
+        before = {job.id: snapshot_of(job) for job in jobs}
+        yield
+        for job in jobs:
+            write_down(job, before[job.id], actor, now)
 
 
 def _get(window_id: uuid.UUID) -> Window:
@@ -158,7 +189,7 @@ def _save(row: Window, *, insert: bool) -> None:
         raise name_taken_by(known.name) from error
 
 
-def _told(row: Window) -> dict[str, object]:
+def window_told(row: Window) -> dict[str, object]:
     """Return all that a window says, as the trail keeps it."""
     whose = {"repository_id": row.repository_id, "job_id": row.job_id}
     levels = {name: str(value) for name, value in whose.items() if value is not None}
@@ -171,7 +202,7 @@ def _apply(row: Window, action: str, actor: str, now: dt.datetime, **told: objec
     revive_stuck(rules, now=now)
     recompute_waiting(rules, now=now)
     broken = broken_by(rules, changed=rule_of(row), now=now)
-    details = {"kind": row.kind, **_told(row), "breaks_objectives_of": broken, **told}
+    details = {"kind": row.kind, **window_told(row), "breaks_objectives_of": broken, **told}
     audit_record(actor=actor, action=action, subject_type="window", subject_id=row.id, now=now, details=details)
     request_pass()
     return broken

@@ -76,14 +76,21 @@ def test_a_name_that_is_taken_makes_no_job() -> None:
     assert Job.objects.count() == 0
 
 
-def test_windows_of_a_job_are_changed_at_their_own_address() -> None:
+def test_windows_of_a_job_changed_at_their_own_address_are_a_revision_of_it() -> None:
+    """Whose windows they are, that job is another one then: its tag says so, and its past tells it."""
     client = ApiClient()
-    job = client.post("jobs", asked(OFFICE)).json
-    patched = client.request("PATCH", f"jobs/{job['id']}", {"windows": []}, **{"If-Match": "*"})
-    assert "windows" in patched.refused(400, "VALIDATION_FAILED")["details"]
+    job, other = (client.post("jobs", asked(*one, name=name)).json for name, one in (("a", [OFFICE]), ("b", [])))
+    address = f"windows/{job['windows'][0]['id']}"
     moved = {**OFFICE, "start": "09:00", "job_id": job["id"]}
-    assert client.request("PUT", f"windows/{job['windows'][0]['id']}", moved).json["start"] == "09:00"
-    assert client.get(f"jobs/{job['id']}").json["revision"] == 1
+    for _ in range(2):
+        assert client.request("PUT", address, moved).json["start"] == "09:00"
+        assert client.get(f"jobs/{job['id']}").headers["ETag"] == '"2"'
+    client.request("PUT", address, {**moved, "job_id": other["id"]})
+    client.delete(address)
+    assert [client.get(f"jobs/{one['id']}").json["revision"] for one in (job, other)] == [3, 3]
+    told = client.get(f"jobs/{job['id']}/revisions").json["revisions"]
+    assert [one["changed"] for one in told] == [["windows"], ["windows"], []]
+    assert [[one["start"] for one in each["job"]["windows"]] for each in told] == [[], ["09:00"], ["08:00"]]
 
 
 SATURDAY = {"name": "wk", "type": "blackout", "days": ["sat"], "start": "00:00", "length_seconds": 172800}

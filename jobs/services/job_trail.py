@@ -1,0 +1,38 @@
+"""What a change of a job leaves behind: its next revision, and the trail's entry with what was before and after.
+
+Owns both writes, in the caller's transaction; without a difference there is neither.
+"""
+
+import datetime as dt
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from jobs.models import Job
+from jobs.revisions import snapshot_of, write_revision
+from jobs.services.job_rows import audit_job
+
+# Longer values are told by the revision that holds them: a job may have a thousand sources.
+_MOST_TOLD: Final = 16_384
+
+
+def write_down(job: Job, before: Mapping[str, Any], actor: str, now: dt.datetime) -> None:
+    """Write the next revision of a locked job and the trail, unless it is as `before`, its snapshot of then, has it."""
+    after = snapshot_of(job)
+    names = [name for name in after if after[name] != before[name]]
+    if not names:
+        return
+    job.revision_number += 1
+    job.updated_at = now
+    job.save(update_fields=["revision_number", "updated_at"])
+    write_revision(job, actor, now=now)
+    told = {
+        "revision": job.revision_number,
+        "before": {name: _told(before[name], job.revision_number - 1) for name in names},
+        "after": {name: _told(after[name], job.revision_number) for name in names},
+    }
+    audit_job(job, "job.change", actor, now, **told)
+
+
+def _told(value: Any, revision: int) -> Any:
+    return value if len(json.dumps(value)) <= _MOST_TOLD else {"in_revision": revision}
