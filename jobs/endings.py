@@ -13,8 +13,10 @@ from django.conf import settings
 from jobs.executors import Failure
 from jobs.models import Job, Run
 from jobs.retries import RetryPolicy, operation_attempts
+from jobs.revisions import read_revision
 from jobs.states import CancelOrigin, FailureClass, RunKind, RunState
 from jobs.successors import EndedRun, NewRun, successor
+from jobs.unrun_hooks import undone_by, undone_sentence
 from jobs.verdict import Verdict
 
 _FIGURES: Final = ("files", "skipped", "warnings", "logical_bytes", "bytes_read", "bytes_stored")
@@ -60,12 +62,16 @@ def note_last(job: Job, run: Run, verdict: Verdict, *, now: dt.datetime) -> None
 
 
 def lost(run: Run, what: str) -> Verdict:
-    """Return the verdict over a run whose worker is silent or gone: `what` says which of them (A15)."""
+    """Return the verdict over a run whose worker is silent or gone: `what` says which of them (A15).
+
+    Its reason and its event name the hooks that nobody runs now.
+    """
+    undone = undone_by(read_revision(run.revision).hooks) if run.revision is not None else {}
     if run.cancel_requested_at is not None:
-        return Verdict(RunState.CANCELLED, "worker_lost", cancel_origin=CancelOrigin(run.cancel_origin))
-    message = f"The worker {run.worker} {what} {run.heartbeat_at:%Y-%m-%d %H:%M:%S} UTC."
+        return Verdict(RunState.CANCELLED, "worker_lost", undone, cancel_origin=CancelOrigin(run.cancel_origin))
+    message = f"The worker {run.worker} {what} {run.heartbeat_at:%Y-%m-%d %H:%M:%S} UTC.{undone_sentence(undone)}"
     failure = Failure("WORKER_LOST", message, FailureClass.TRANSIENT, hint="The run is tried again by its policy.")
-    return Verdict(RunState.FAILED, "worker_lost", failure=failure)
+    return Verdict(RunState.FAILED, "worker_lost", undone, failure=failure)
 
 
 def _ended(run: Run) -> EndedRun:

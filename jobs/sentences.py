@@ -16,6 +16,7 @@ from jobs.flags import NO_FREE_INSTANT
 from jobs.models import Job, RepositoryBreaker, Run, Schedule, ScheduleDecision, Source
 from jobs.retries import operation_attempts
 from jobs.states import HeldCode, RunKind, RunState, ScheduleState, Trigger
+from jobs.unrun_hooks import undone_sentence
 from jobs.window_rows import read_subject
 from jobs.windows import BlockCode
 from repositories.models import RepositoryFreeze
@@ -100,7 +101,7 @@ def reason_sentence(run: Run) -> str:
             "observed": observed
         }
     if run.state == RunState.CANCELLED:
-        return _cancelled_sentence(run)
+        return f"{_cancelled_sentence(run)}{undone_sentence(run.reason_parameters)}"
     return _("Completed.") if run.state == RunState.SUCCEEDED else ""
 
 
@@ -187,11 +188,23 @@ def _cancelled_sentence(run: Run) -> str:
     origins = {
         "user": _("Cancelled by %(actor)s.") % {"actor": run.cancelled_by or _("a person")},
         "shutdown": _shut_down(run),
-        "hook": _("Not run: a hook of its job said that there is nothing to do now; the log names it."),
+        "hook": _by_hook(run.reason_parameters),
         "job_paused": _("Cancelled because its job was paused by %(actor)s.") % {"actor": run.cancelled_by},
         "job_deleted": _("Cancelled because its job was deleted by %(actor)s.") % {"actor": run.cancelled_by},
     }
     return origins.get(run.cancel_origin, _("Cancelled."))
+
+
+def _by_hook(told: Mapping[str, Any]) -> str:
+    """Return which hook said that there is nothing to do; runs of earlier versions have it in their logs alone."""
+    if not told.get("hook"):
+        return _("Not run: a hook of its job said that there is nothing to do now; the log names it.")
+    if told.get("sources", 0) > 1:
+        sentence = _(
+            "Not run: for each of its %(sources)d sources a hook said that there is nothing to do now. %(hook)s"
+        )
+        return sentence % told
+    return _("Not run: there is nothing to do now. %(hook)s") % told
 
 
 def _repository_limit(run: Run) -> str:

@@ -50,7 +50,8 @@ def decide(result: ExecutionResult, expected: Sequence[uuid.UUID], cancel: Cance
     if origin is CancelOrigin.OVER_RUNTIME:
         return _failed(_over_runtime(), "over_runtime", figures)
     if origin is not None:
-        return Verdict(RunState.CANCELLED, f"cancelled_{origin}", cancel_origin=origin, figures=figures)
+        told = result.parameters if origin is CancelOrigin.HOOK else {}
+        return Verdict(RunState.CANCELLED, f"cancelled_{origin}", told, cancel_origin=origin, figures=figures)
     if result.failure is not None:
         return replace(_failed(result.failure, "executor_failed", figures), reason_parameters=result.parameters)
     verdict = _by_sources(complete(result.sources, expected), result) if known else _by_figures(result)
@@ -117,7 +118,8 @@ def _by_sources(sources: Sequence[SourceResult], result: ExecutionResult) -> Ver
     fine = (TaskState.SUCCEEDED, TaskState.SKIPPED)
     failures = [source.failure or _INCOMPLETE for source in sources if source.state not in fine]
     if left_out and len(left_out) == len(sources):
-        return Verdict(RunState.CANCELLED, "cancelled_hook", cancel_origin=CancelOrigin.HOOK, figures=figures)
+        hook = {"hook": left_out[0].message, "sources": len(left_out)}
+        return Verdict(RunState.CANCELLED, "cancelled_hook", hook, cancel_origin=CancelOrigin.HOOK, figures=figures)
     if sources and len(failures) + len(left_out) == len(sources):
         return _failed(all_sources_failed([*failures, *left_out]), "all_sources_failed", figures)
     if figures.skipped or failures:

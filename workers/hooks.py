@@ -43,13 +43,24 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class _Moment:
-    """One moment of a run: what its hooks are told, how far the run is (None: as last told), and what ends them."""
+    """One moment of a run: what its hooks are told, how far the run is (None: as last told), and what ends them.
+
+    `source` is how the source is shown that the moment belongs to, "" where it is the job's.
+    """
 
     name: HookMoment
     told: Mapping[str, str]
     so_far: Progress | None = None
     after: bool = False
     gone: Gone = bool
+    source: str = ""
+
+    @property
+    def words(self) -> str:
+        """When that is: "before the job", "after the source /home"."""
+        if not self.source:
+            return self.name.label.lower()
+        return f"{'after' if self.after else 'before'} the source {self.source}"
 
 
 def hooks_file() -> Path:
@@ -85,7 +96,7 @@ class RunHooks:
             origin = self._control.cancelled()
             return None if origin is None else ExecutionResult(cancelled=origin)
         if refusal.skips:
-            return ExecutionResult(cancelled=CancelOrigin.HOOK)
+            return ExecutionResult(cancelled=CancelOrigin.HOOK, parameters={"hook": refusal.failure.message})
         return ExecutionResult(failure=refusal.failure)
 
     def seconds_of_turns(self) -> float | None:
@@ -95,14 +106,15 @@ class RunHooks:
 
     def before_source(self, source: ExecutionSource, so_far: Progress, gone: Gone) -> Refusal | None:
         """Run what comes before a source; return why a hook leaves it out. `gone`: nobody waits for the source."""
-        return self._run(_Moment(HookMoment.BEFORE_SOURCE, _of_source(source), so_far, gone=gone))
+        moment = _Moment(HookMoment.BEFORE_SOURCE, _of_source(source), so_far, gone=gone, source=source.name)
+        return self._run(moment)
 
     def after_source(
         self, source: ExecutionSource, state: TaskState, failure: Failure | None, so_far: Progress | None
     ) -> Refusal | None:
         """Run what comes after a source that ended as `state`; return what the first hook that failed comes to."""
         told = {**_of_source(source), **_of_end(str(state), failure)}
-        return self._run(_Moment(HookMoment.AFTER_SOURCE, told, so_far, after=True))
+        return self._run(_Moment(HookMoment.AFTER_SOURCE, told, so_far, after=True, source=source.name))
 
     def after_job(self, result: ExecutionResult) -> ExecutionResult:
         """Run what comes after the job, and on failure what is named for that; return the run's result with theirs."""
@@ -127,7 +139,7 @@ class RunHooks:
         control = self._control
         if not moment.after and control.cancelled() is not None:
             return None
-        control.log("info", f"The hook {hook.name} begins ({moment.name.label.lower()}).")
+        control.log("info", f"The hook {hook.name} begins ({moment.words}).")
         self._progress(hook, moment, "")
         try:
             end = run_hook(
@@ -138,7 +150,7 @@ class RunHooks:
                 stop=lambda: self._stops(moment),
             )
         except OSError as error:
-            return self._told(hook, f"cannot be started: {error.strerror or error}", Decision.FAIL)
+            return self._told(hook, moment, f"cannot be started: {error.strerror or error}", Decision.FAIL)
         finally:
             self._spent += max(0.0, clock.monotonic() - self._undoing_since)
             self._undoing_since = float("inf")
@@ -149,7 +161,7 @@ class RunHooks:
             control.log("warning", f"The hook {hook.name} was ended: {why}.")
             return None
         how = f"took longer than {hook.seconds:g} s and was ended" if end.timed_out else _exit_words(end)
-        return self._told(hook, how, Decision.FAIL if end.timed_out else hook.decide(end.exit_code))
+        return self._told(hook, moment, how, Decision.FAIL if end.timed_out else hook.decide(end.exit_code))
 
     def _say(self, hook: Hook, moment: _Moment, line: str) -> None:
         shown = outcome.clean(show_text(line))
@@ -171,19 +183,19 @@ class RunHooks:
         self._undoing_since = min(self._undoing_since, now)
         return self._spent + now - self._undoing_since >= AFTER_CANCEL_SECONDS
 
-    def _told(self, hook: Hook, how: str, decision: Decision) -> Refusal | None:
-        name, how = hook.name, outcome.clean(how)
+    def _told(self, hook: Hook, moment: _Moment, how: str, decision: Decision) -> Refusal | None:
+        how = outcome.clean(f"{hook.name} ({moment.words}) {how}")
         if decision in {Decision.GO_ON, Decision.WARN}:
             level = "info" if decision is Decision.GO_ON else "warning"
-            self._control.log(level, f"The hook {name} {how}; the run goes on.")
+            self._control.log(level, f"The hook {how}; the run goes on.")
             return None
         skips = decision is Decision.SKIP
-        self._control.log("warning" if skips else "error", f"The hook {name} {how}: {decision}.")
+        self._control.log("warning" if skips else "error", f"The hook {how}: {decision}.")
         hint = "The run's log has its output."
         if skips:
-            failure = Failure("HOOK_SKIPPED", f"The hook {name} {how}: skip.", FailureClass.HOOK, hint=hint)
+            failure = Failure("HOOK_SKIPPED", f"The hook {how}: skip.", FailureClass.HOOK, hint=hint)
             return Refusal(failure, skips=True)
-        return Refusal(Failure("HOOK_FAILED", f"The hook {name} {how}.", FailureClass.HOOK, hint=hint))
+        return Refusal(Failure("HOOK_FAILED", f"The hook {how}.", FailureClass.HOOK, hint=hint))
 
     def _environment(self, moment: HookMoment) -> dict[str, str]:
         request = self._request

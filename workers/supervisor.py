@@ -8,6 +8,7 @@ import logging
 import os
 import socket
 import uuid
+from dataclasses import replace
 from typing import Final
 
 from django.conf import settings
@@ -23,6 +24,7 @@ from jobs.leases import LeaseLostError
 from jobs.services import worker_drains
 from jobs.services.draining import elsewhere
 from jobs.states import FailureClass
+from jobs.unrun_hooks import undone_by, undone_sentence
 from jobs.verdict import Verdict
 from syncova_project import clock
 from syncova_project.errors import SyncovaError
@@ -106,8 +108,6 @@ def _execute(run_id: uuid.UUID, fence: int, keeper: LeaseKeeper) -> ExecutionRes
         return _with_control(request, RunControl(run_id, fence, keeper, request.max_runtime_seconds))
     except LeaseLostError:
         return None
-    except MainProcessLostError as error:
-        return _failure("WORKER_LOST", f"The worker died during the run: {error}.", FailureClass.TRANSIENT)
     except SyncovaError as error:
         return _failure(error.code, error.message, FailureClass.CONFIGURATION, hint=error.hint)
     except OSError as error:
@@ -123,6 +123,11 @@ def _execute(run_id: uuid.UUID, fence: int, keeper: LeaseKeeper) -> ExecutionRes
 def _with_control(request: ExecutionRequest, control: RunControl) -> ExecutionResult:
     try:
         return configured_executor().execute(request, control)
+    except MainProcessLostError as error:
+        undone = undone_by((call.moment, call.name) for call in request.hooks)
+        after = undone_sentence(undone)
+        lost = _failure("WORKER_LOST", f"The worker died during the run: {error}.{after}", FailureClass.TRANSIENT)
+        return replace(lost, parameters=undone)
     finally:
         control.flush()
 

@@ -11,9 +11,9 @@ from jobs.conclusion import conclude
 from jobs.ctl import run_end
 from jobs.ctl.run_page import tell_run
 from jobs.database_time import database_now
-from jobs.executors import ExecutionResult, Failure
+from jobs.executors import ExecutionResult, Failure, SourceResult
 from jobs.models import Run, TaskRun
-from jobs.states import FailureClass
+from jobs.states import CancelOrigin, FailureClass, TaskState
 from repositories.console.failures import Interrupted
 from repositories.console.terminal import Terminal
 from repositories.freezing import repository_freeze
@@ -72,6 +72,34 @@ def test_the_next_step_is_told_wherever_a_refusal_is_told(ctl: Ctl, running: Run
     tasks.update(error_hint="Mount it.")
     shown = ctl("run", "show", str(running.id)).out
     assert re.search(r"/home: ✗ failed: not mounted\s+hint +Mount it\.", shown)
+
+
+@pytest.mark.parametrize("sources", [0, 1])
+def test_a_hook_that_skips_is_named_with_its_exit_code(ctl: Ctl, running: Run, sources: int) -> None:
+    """6.4: on the run's page and in the list, whether it spoke for the job or for all of its sources."""
+    moment = "the source /home" if sources else "the job"
+    said = f"The hook not-now (before {moment}) ended with exit code 75: skip."
+    (task,) = TaskRun.objects.filter(run_id=running.id)
+    left_out = SourceResult(task.id, TaskState.SKIPPED, failure=Failure("HOOK_SKIPPED", said, FailureClass.HOOK))
+    by_job = ExecutionResult(cancelled=CancelOrigin.HOOK, parameters={"hook": said})
+    fence = Run.objects.get(id=running.id).fence
+    assert fence
+    assert conclude(running.id, fence, ExecutionResult(sources=(left_out,)) if sources else by_job, now=database_now())
+    shown = ctl("run", "show", str(running.id)).out
+    assert re.search(rf"result +Not run: there is nothing to do now\. {re.escape(said)}\n", shown)
+    assert (f"/home: ○ skipped: {said}" in shown) is bool(sources)
+    assert said in ctl("run", "list").out
+    assert ctl("run", "show", str(running.id), "--json").json["reason"].endswith(said)
+
+
+def test_where_hooks_skip_every_source_their_number_is_told(ctl: Ctl, running: Run) -> None:
+    fence = Run.objects.get(id=running.id).fence
+    assert fence
+    assert conclude(running.id, fence, ExecutionResult(cancelled=CancelOrigin.HOOK), now=database_now())
+    runs = Run.objects.filter(id=running.id)
+    assert "the log names it" in ctl("run", "list").out
+    runs.update(reason_parameters={"hook": "The hook x (before the source /a) ended with 50%.", "sources": 2})
+    assert "for each of its 2 sources a hook said" in ctl("run", "list").out
 
 
 @pytest.mark.usefixtures("job")

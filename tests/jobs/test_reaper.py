@@ -1,12 +1,14 @@
 """Runs of processes that are proved to be gone end at once; all others are left to silence (A15)."""
 
 import datetime as dt
+from typing import Any
 
 import pytest
 
 from jobs.models import Run, RunEvent, WorkerProcess
 from jobs.occupancy import count_occupancy
 from jobs.reaper import bury
+from jobs.sentences import reason_sentence
 from jobs.states import RunState, Trigger
 from tests.jobs.builders import NOW, make_job, make_run, make_runner, make_worker
 
@@ -32,6 +34,20 @@ def test_a_run_of_a_dead_process_ends_and_is_retried() -> None:
     retry = Run.objects.get(origin_run=run)
     assert (retry.trigger, retry.attempt) == (Trigger.RETRY, 2)
     assert bury(HERE, is_gone, now=LATER) == 0
+
+
+@pytest.mark.parametrize("asked", [{}, {"cancel_requested_at": NOW, "cancel_origin": "user", "cancelled_by": "alice"}])
+def test_the_hooks_that_nobody_runs_now_are_named(asked: dict[str, Any]) -> None:
+    """6.4: in the reason and in the event; before it, there is nothing that somebody would have to undo."""
+    moments = [("before_job", "freeze"), ("after_source", "thaw"), ("after_job", "thaw"), ("on_failure", "tell-me")]
+    hooks = [{"moment": moment, "name": name} for moment, name in moments]
+    run = make_run(make_job(hooks=hooks), RunState.RUNNING, worker_mark=DEAD, **asked)
+    assert bury(HERE, is_gone, now=LATER) == 1
+    ended = Run.objects.get(id=run.id)
+    sentence = "Its hooks for afterwards (thaw, tell-me) did not run, or not surely to their end: its worker is lost."
+    assert reason_sentence(ended).endswith(f". {sentence}")
+    event = RunEvent.objects.get(run=run, code=ended.state)
+    assert event.parameters["hooks_not_run"] == "thaw, tell-me"
 
 
 def test_a_run_to_be_cancelled_is_cancelled_then() -> None:

@@ -64,6 +64,13 @@ def left_out(task: uuid.UUID = FIRST) -> SourceResult:
     return SourceResult(task, TaskState.SKIPPED, failure=failure)
 
 
+def test_a_hook_that_cancels_is_named_unless_a_person_did() -> None:
+    told = {"hook": "The hook ready ended with exit code 75: skip."}
+    result = ExecutionResult(cancelled=CancelOrigin.HOOK, parameters=told)
+    assert decide(result, [FIRST]).reason_parameters == told
+    assert decide(result, [FIRST], CancelOrigin.USER).reason_parameters == {}
+
+
 def test_a_source_that_a_hook_left_out_is_no_failure_and_no_success() -> None:
     """6.4: the others are backed up; where none is left there was nothing to do; a failure beside it stays one."""
     partial = decide(ExecutionResult(sources=(good(FIRST), left_out(SECOND))), [FIRST, SECOND])
@@ -72,6 +79,7 @@ def test_a_source_that_a_hook_left_out_is_no_failure_and_no_success() -> None:
     for elsewhere in ("", "ab" * 16):
         nothing = decide(ExecutionResult(sources=(left_out(), left_out(SECOND)), elsewhere=elsewhere), [FIRST, SECOND])
         assert (nothing.state, nothing.cancel_origin) == (RunState.CANCELLED, CancelOrigin.HOOK)
+        assert nothing.told()["hook"] == "The hook ready ended with exit code 75: skip."
     mixed = decide(ExecutionResult(sources=(left_out(), bad(SECOND))), [FIRST, SECOND])
     assert mixed.failure is not None
     assert (mixed.state, mixed.failure.failure_class) == (RunState.FAILED, FailureClass.SOURCE)

@@ -67,11 +67,11 @@ def _around_sources(place: Ground, tree: Path, busy: Path) -> None:
     skipped, done = scenario.tasks(run)
     assert (run.state, run.error_code, done.state) == (RunState.FAILED, "HOOK_FAILED", "succeeded")
     assert (skipped.state, skipped.failure_class, skipped.error_code) == ("skipped", "hook", "HOOK_SKIPPED")
-    assert skipped.error_message == "The hook not-now ended with exit code 75: skip."
+    assert skipped.error_message == f"The hook not-now (before the source {busy}) ended with exit code 75: skip."
     assert skipped.started_at is not None
-    for task in (skipped, done):
+    for task, place_of in ((skipped, busy), (done, tree)):
         assert task.problems[0]["code"] == "hook_failed"
-        assert task.problems[0]["message"] == "The hook broken ended with exit code 1."
+        assert task.problems[0]["message"] == f"The hook broken (after the source {place_of}) ended with exit code 1."
     assert len(place.backup_ids()) == 2
 
 

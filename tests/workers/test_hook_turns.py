@@ -96,8 +96,9 @@ def test_each_source_stands_directly_between_its_own_hooks(place: Ground, told: 
     ]
     # The log tells the same order, with what the engine did in between.
     said = [line.partition(": ")[2] for line in control.lines]
-    ready = said.index("The hook warn ended with exit code 1; the run goes on.")
-    assert ready < said.index(f"Source {first} begins.") < said.index("The hook good begins (after a source).")
+    ready = said.index(f"The hook warn (before the source {first}) ended with exit code 1; the run goes on.")
+    after = said.index(f"The hook good begins (after the source {first}).")
+    assert ready < said.index(f"Source {first} begins.") < after
 
 
 @pytest.mark.parametrize(

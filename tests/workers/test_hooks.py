@@ -3,6 +3,7 @@
 Those around each source are test_hook_turns'.
 """
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,7 @@ def test_hooks_run_in_their_order_around_the_backup(place: Ground, told: Told) -
     lines = "\n".join(control.lines)
     assert "info: good: says good" in lines
     assert "\x1b" not in lines
-    assert "warning: The hook warn ended with exit code 1; the run goes on." in lines
+    assert "warning: The hook warn (before the job) ended with exit code 1; the run goes on." in lines
 
 
 def test_what_comes_after_is_told_that_every_source_failed(place: Ground, told: Told) -> None:
@@ -64,6 +65,7 @@ def test_a_failing_hook_before_the_job_ends_the_run(place: Ground, told: Told) -
     result = execute(hooked(place, *calls))
     assert result.failure is not None
     assert (result.failure.code, result.failure.failure_class) == ("HOOK_FAILED", FailureClass.HOOK)
+    assert re.fullmatch(r"The hook bad \(before the job\) ended with exit code \d+\.", result.failure.message)
     ended = ["failed", "HOOK_FAILED"]
     assert told() == [["bad", "before_job"], ["good", "on_failure", *ended], ["good", "after_job", *ended]]
     assert place.backup_ids() == []
@@ -73,6 +75,7 @@ def test_a_hook_can_say_that_there_is_nothing_to_do(place: Ground, told: Told) -
     """No success without a backup, no failure either: the run is cancelled by its hook."""
     result = execute(hooked(place, "before_job=skip", "after_job=good"))
     assert (result.failure, result.cancelled, result.sources) == (None, CancelOrigin.HOOK, ())
+    assert result.parameters == {"hook": "The hook skip (before the job) ended with exit code 75: skip."}
     assert [line[0] for line in told()] == ["skip", "good"]
     assert place.backup_ids() == []
 

@@ -15,9 +15,10 @@ from jobs.states import FailureClass, RunState
 from jobs.task_runs import source_started
 from syncova_project.errors import ConfigurationError
 from tests.jobs import moves
-from tests.jobs.builders import NOW, make_run, make_task_run
+from tests.jobs.builders import NOW, make_job, make_run, make_task_run
 from workers import drain, supervisor
 from workers.desk import LeaseDesk
+from workers.run_control import MainProcessLostError
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -93,6 +94,19 @@ def test_an_engine_that_cannot_be_started_is_tried_again(admitted: Run, monkeypa
     ended, _ = supervised(admitted, monkeypatch, starved)
     assert (ended.error_code, ended.failure_class) == ("ENGINE_NOT_STARTED", FailureClass.TRANSIENT)
     assert Run.objects.filter(origin_run=ended, trigger="retry").exists()
+
+
+def test_a_dead_main_process_leaves_hooks_undone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """6.4: the run's reason names those that come after, since nobody runs them any more."""
+    run = make_run(make_job(hooks=[{"moment": "after_job", "name": "thaw"}]), admitted=True)
+
+    def die(_request: ExecutionRequest, _control: ExecutionControl) -> ExecutionResult:
+        raise MainProcessLostError("gone")
+
+    ended, _executor = supervised(run, monkeypatch, die)
+    assert (ended.error_code, ended.failure_class) == ("WORKER_LOST", FailureClass.TRANSIENT)
+    assert "Its hooks for afterwards (thaw) did not run" in ended.error_message
+    assert ended.reason_parameters == {"hooks_not_run": "thaw"}
 
 
 def test_a_lost_lease_writes_nothing_more(admitted: Run, monkeypatch: pytest.MonkeyPatch) -> None:
