@@ -125,8 +125,8 @@ def _with_control(request: ExecutionRequest, control: RunControl) -> ExecutionRe
         return configured_executor().execute(request, control)
     except MainProcessLostError as error:
         undone = undone_by((call.moment, call.name) for call in request.hooks)
-        after = undone_sentence(undone)
-        lost = _failure("WORKER_LOST", f"The worker died during the run: {error}.{after}", FailureClass.TRANSIENT)
+        why = f"{error}.{undone_sentence(undone)}"
+        lost = _failure("WORKER_LOST", f"The worker died during the run: {why}", FailureClass.TRANSIENT)
         return replace(lost, parameters=undone)
     finally:
         control.flush()

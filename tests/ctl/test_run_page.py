@@ -13,6 +13,7 @@ from jobs.ctl.run_page import tell_run
 from jobs.database_time import database_now
 from jobs.executors import ExecutionResult, Failure, SourceResult
 from jobs.models import Run, TaskRun
+from jobs.sentences import reason_sentence
 from jobs.states import CancelOrigin, FailureClass, TaskState
 from repositories.console.failures import Interrupted
 from repositories.console.terminal import Terminal
@@ -92,14 +93,14 @@ def test_a_hook_that_skips_is_named_with_its_exit_code(ctl: Ctl, running: Run, s
     assert ctl("run", "show", str(running.id), "--json").json["reason"].endswith(said)
 
 
-def test_where_hooks_skip_every_source_their_number_is_told(ctl: Ctl, running: Run) -> None:
-    fence = Run.objects.get(id=running.id).fence
-    assert fence
-    assert conclude(running.id, fence, ExecutionResult(cancelled=CancelOrigin.HOOK), now=database_now())
-    runs = Run.objects.filter(id=running.id)
-    assert "the log names it" in ctl("run", "list").out
-    runs.update(reason_parameters={"hook": "The hook x (before the source /a) ended with 50%.", "sources": 2})
-    assert "for each of its 2 sources a hook said" in ctl("run", "list").out
+def test_where_hooks_skip_every_source_their_number_is_told() -> None:
+    """Runs of earlier versions have no more than their log."""
+    told = {"hook": "The hook x (before the source /a) ended with exit code 50.", "sources": 2}
+    run = Run(state="cancelled", cancel_origin="hook", reason_parameters=told)
+    sentence = "Not run: for each of its 2 sources a hook said that there is nothing to do now."
+    assert reason_sentence(run) == f"{sentence} {told['hook']}"
+    run.reason_parameters = {}
+    assert "the log names it" in reason_sentence(run)
 
 
 @pytest.mark.usefixtures("job")
