@@ -63,7 +63,7 @@ def _looked(row: RepositoryLookup, order: LookOrder, access: RepositoryAccess) -
     warnings: list[str] = []
 
     def handle(event: Event) -> None:
-        if isinstance(event, Log) and len(warnings) < _MOST_WARNINGS:
+        if isinstance(event, Log) and event.level != "info" and len(warnings) < _MOST_WARNINGS:
             warnings.append(clean(event.message))
 
     ends_at = clock.monotonic() + SECONDS

@@ -66,7 +66,7 @@ def run(options: Options) -> int:
     terminal = terminal_of(options)
     location, rest = split_location(options.words, options)
     expect(rest, ())
-    storage = open_storage(location, Credentials(credentials_for(location)))
+    storage = open_storage(location, Credentials(credentials_for(location)), tell=terminal.note)
     password = read_new_password(options, terminal)
     related = _related(options, terminal)
     created = create_repository(
@@ -94,7 +94,7 @@ def run(options: Options) -> int:
 def _related(options: Options, terminal: Terminal) -> "Repository | None":
     """Open the repository that the new one is to be related to."""
     # Heavy; a wrong option should not wait for it.
-    from repositories.engine.process.opening import open_for
+    from repositories.engine.process.opening import open_for, tell_waits
 
     place = PasswordPlace(
         options.related_password_file,
@@ -107,6 +107,7 @@ def _related(options: Options, terminal: Terminal) -> "Repository | None":
             raise CommandError("no repository is named that this password opens", hint="name it with --related-to")
         return None
     password = read_secret(place, terminal, "Password of the related repository: ")
+    tell_waits(terminal.note)
     return open_for(access_to(resolve(options.related_to), password))
 
 

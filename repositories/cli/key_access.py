@@ -74,10 +74,11 @@ def _open(
 ) -> "tuple[Keychain, Repository, SeenStates | ToldState | None]":
     # Heavy; a wrong option should not wait for it.
     from repositories.engine.keychain import open_keychain
-    from repositories.engine.process.opening import storage_of, warn_of_what_is_left, watch_states
+    from repositories.engine.process.opening import storage_of, tell_waits, warn_of_what_is_left, watch_states
     from repositories.engine.repository import Repository
 
     wanted = access(location, options, terminal)
+    tell_waits(terminal.note)
     keys = open_keychain(storage_of(wanted), wanted.password.encode(), without_inventory=not writes)
     warn_if_public(wanted.password, terminal)
     repository = Repository(keys.store, keys.opened.config, keys.clock)

@@ -115,6 +115,7 @@ def open_here(
     from repositories.engine.process.what_is_left import look_past_sweeps
 
     wanted = access(location, options, terminal)
+    opening.tell_waits(terminal.note)
     lost: InventoryLostError | None = None
     try:
         repository = opening.open_for(wanted)

@@ -16,6 +16,7 @@ from repositories.engine.errors import (
     KeyringLostError,
     ObjectMissingError,
     RepositoryError,
+    StorageUnreachableError,
     UnsupportedFormatError,
     WrongKeyError,
 )
@@ -70,11 +71,22 @@ def unlock(
     """
     if storage.reads_at_once > 1:
         ahead = FirstLooks(storage)
-        with contextlib.suppress(EngineError):
+        with _unless_unreachable():
             opened = _unlock(ahead, secret, randomness) if ahead.are_taken() else None
             if opened is not None and opened.inventory_lost is None:
                 return replace(opened, store=replace(opened.store, storage=storage))
     return _with_inventory(_unlock(storage, secret, randomness), needed=not without_inventory)
+
+
+@contextlib.contextmanager
+def _unless_unreachable() -> Iterator[None]:
+    """Let errors pass for which all is looked at again; a medium that did not answer was asked often enough."""
+    try:
+        yield
+    except StorageUnreachableError:
+        raise
+    except EngineError:
+        return
 
 
 def _unlock(storage: Storage, secret: bytes, randomness: Randomness) -> OpenedRepository:

@@ -21,10 +21,8 @@ def nothing_there(storage: Storage) -> EngineError:
     """Return the error for a medium without a config. Raises errors of the medium."""
     place = storage.place
     if lies_here(storage):
-        config = DIRECTORIES[ObjectKind.CONFIG]
-        where = f"{place}/{config}" if place else config
         return IntegrityError(
-            f"no config is left in {where}, but a repository lies there",
+            f"no config is left in {storage.shown(DIRECTORIES[ObjectKind.CONFIG])}, but a repository lies there",
             hint=FROM_A_COPY,
         )
     return RepositoryNotFoundError(

@@ -8,7 +8,7 @@ by them is to be done again without.
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from repositories.engine.errors import EngineError
+from repositories.engine.errors import EngineError, StorageUnreachableError
 from repositories.engine.format.kinds import COPIES, DIRECTORIES, WRITTEN_TWICE, ObjectKind, is_name_of, most_bytes
 from repositories.engine.objects.side_by_side import side_by_side
 from repositories.engine.storage.base import Storage, StoredObject
@@ -28,11 +28,16 @@ class FirstLooks(DelegatingStorage):
         self._read: dict[tuple[str, int], bytes] = {}
 
     def are_taken(self) -> bool:
-        """Look; return whether it may be believed: no rotation is decided and not done, and nothing failed."""
+        """Look; return whether it may be believed: no rotation is decided and not done, and nothing failed.
+
+        Raises StorageUnreachableError: who was asked again and again need not be asked in another order.
+        """
         prefixes = [DIRECTORIES[kind] + "/" for kind in _KINDS]
         copies = [COPIES + DIRECTORIES[kind] + "/" for kind in _KINDS if kind in WRITTEN_TWICE]
         try:
             self._look(prefixes + copies)
+        except StorageUnreachableError:
+            raise
         except EngineError:
             return False
         return not self._listed[DIRECTORIES[ObjectKind.INTENT] + "/"]

@@ -40,4 +40,4 @@ def wrong_key_hint(slots: list[Slot], damaged: int, secret: bytes) -> str:
 
 def place_of(storage: Storage, name: str) -> str:
     """Return where an object of this name lies, as people are told."""
-    return f"{storage.place}/{name}" if storage.place else name
+    return storage.shown(name)

@@ -34,6 +34,7 @@ def _serve() -> int:
     pipes = channel.claim_pipes()
     signal.signal(signal.SIGTERM, lambda *_: pipes.cancel())
     signal.signal(signal.SIGINT, lambda *_: pipes.cancel())
+    runner.tell_waits(pipes)
     pipes.start_reading(runner.begin)
     runner.prepare(sys.argv[1:])
     try:

@@ -18,6 +18,7 @@ from repositories.engine.repository import Repository, open_repository
 from repositories.engine.storage.base import Storage
 from repositories.engine.storage.credentials import Credentials
 from repositories.engine.storage.locations import open_storage
+from repositories.engine.storage.outages import Tell
 from repositories.engine.throttle import Throttle
 
 
@@ -44,8 +45,20 @@ class _Opening:
             self._outcome = error
 
 
+class _Listener:
+    """Who is told that a medium does not answer: nobody, until somebody says so."""
+
+    tell: Tell | None = None
+
+
 _begun: list[_Opening] = []
+_listener = _Listener()
 _watched: list[tuple[SeenStates | ToldState, bool]] = []
+
+
+def tell_waits(tell: Tell) -> None:
+    """Let `tell` take a line when a medium that is opened from now on does not answer and is tried again."""
+    _listener.tell = tell
 
 
 def begin(access: RepositoryAccess) -> None:
@@ -122,7 +135,7 @@ def storage_of(access: RepositoryAccess) -> Storage:
     """Return the medium that `access` names, with credentials and write limit. Raises as `open_storage` does."""
     rate = access.write_bytes_per_second
     pace = None if rate is None else Throttle(rate, monotonic=SYSTEM_CLOCK.monotonic, sleep=time.sleep).take
-    return open_storage(access.location, Credentials(access.credentials), pace)
+    return open_storage(access.location, Credentials(access.credentials), pace, _listener.tell)
 
 
 def _nobody(_: str) -> None:

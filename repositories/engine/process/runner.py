@@ -15,7 +15,7 @@ from repositories.engine.errors import EngineError
 from repositories.engine.process import opening, requests
 from repositories.engine.process.channel import Channel
 from repositories.engine.process.failures import error_info
-from repositories.engine.process.protocol import ErrorInfo, Failed, Finished
+from repositories.engine.process.protocol import ErrorInfo, Failed, Finished, Log
 from repositories.engine.process.requests import Request
 
 # By name: a child carries out one operation, and importing the others would take longer than opening a repository.
@@ -44,6 +44,11 @@ def prepare(names: Sequence[str]) -> None:
     for name in names:
         if name in OPERATIONS:
             _operation(name)
+
+
+def tell_waits(channel: Channel) -> None:
+    """Let the caller hear when a medium does not answer and is tried again."""
+    opening.tell_waits(lambda text: channel.send(Log(level="info", message=text)))
 
 
 def begin(request: Request) -> None:

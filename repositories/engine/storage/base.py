@@ -143,6 +143,10 @@ class Storage(abc.ABC):
         """Return where the medium is, as people are told it; empty where it has no name."""
         return ""
 
+    def shown(self, name: str) -> str:
+        """Return where the object or directory `name` is, as people are told it."""
+        return f"{self.place}/{name}" if self.place else name
+
     def free_space(self) -> int | None:
         """Return the free bytes of the medium, or None where nobody knows."""
         return None

@@ -20,6 +20,10 @@ class DelegatingStorage(Storage):
         """Return where the medium is."""
         return self.inner.place
 
+    def shown(self, name: str) -> str:
+        """Return where an object is."""
+        return self.inner.shown(name)
+
     @property
     def refuses_existing(self) -> bool:
         """Tell whether a name that is there is refused."""

@@ -17,6 +17,7 @@ from repositories.engine.storage.remote_locations import RemoteLocation, is_remo
 
 if TYPE_CHECKING:
     from repositories.engine.storage.base import Storage
+    from repositories.engine.storage.outages import Tell
     from repositories.engine.storage.remote import Pace, RemoteStorage
 
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]{0,31}")
@@ -56,11 +57,16 @@ def parse_location(location: str) -> str | RemoteLocation:
         raise type(error)(error.message, hint=f"{error.hint}; {_OFFERED}") from None
 
 
-def open_storage(location: str, credentials: Credentials = NO_CREDENTIALS, pace: "Pace | None" = None) -> "Storage":
+def open_storage(
+    location: str,
+    credentials: Credentials = NO_CREDENTIALS,
+    pace: "Pace | None" = None,
+    tell: "Tell | None" = None,
+) -> "Storage":
     """Return the storage that `location` names; a remote one tries again by itself and reads ahead.
 
-    `pace` limits what is sent to a remote one. Raises as `parse_location` does, ExtraMissingError, StorageRefusedError
-    where credentials are missing.
+    `pace` limits what is sent to a remote one; `tell` takes a line when it does not answer. Raises as `parse_location`
+    does, ExtraMissingError, StorageRefusedError where credentials are missing.
     """
     place = parse_location(location)
     # Programs that only ask what a location is should not wait for it.
@@ -68,11 +74,14 @@ def open_storage(location: str, credentials: Credentials = NO_CREDENTIALS, pace:
         from repositories.engine.storage.local import LocalStorage
 
         return LocalStorage(place)
+    from repositories.engine.clock import SYSTEM_CLOCK
+    from repositories.engine.storage.outages import Notices
     from repositories.engine.storage.readahead import ReadAheadStorage
     from repositories.engine.storage.remote import no_pace
     from repositories.engine.storage.retrying import RetryingStorage
 
-    return ReadAheadStorage(RetryingStorage(open_backend(place, credentials, pace or no_pace)))
+    notices = None if tell is None else Notices(tell, SYSTEM_CLOCK.monotonic)
+    return ReadAheadStorage(RetryingStorage(open_backend(place, credentials, pace or no_pace), notices=notices))
 
 
 def open_backend(place: RemoteLocation, credentials: Credentials, pace: "Pace") -> "RemoteStorage":

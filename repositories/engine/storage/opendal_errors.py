@@ -1,8 +1,8 @@
 """What an error of OpenDAL means for a repository: gone, there already, refused, full, or worth another try.
 
 Owns the mapping to the storage's error classes. The library tells by class what it knows and the rest, such as the
-HTTP status, only in its text: that is searched for a status and a code, and never shown, since it may quote addresses,
-headers and whatever the server sent.
+HTTP status, only in its text: that is searched for a status, a code and a cause, and never shown, since it may quote
+addresses, headers and whatever the server sent.
 """
 
 import contextlib
@@ -23,6 +23,8 @@ from repositories.engine.errors import (
     StorageRefusedError,
     StorageUnreachableError,
 )
+from repositories.engine.storage.base import Storage
+from repositories.engine.storage.outages import cause_in, is_for_good
 
 _STATUS: Final = re.compile(r"status: (\d{3})\b")
 _CODE: Final = re.compile(r'\bcode: "([A-Za-z0-9]{1,64})"|<Code>([A-Za-z0-9]{1,64})</Code>')
@@ -35,6 +37,7 @@ _BAD_KEYS: Final = frozenset(
     {"InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "TokenRefreshRequired"}
 )
 _CLOCK: Final = "RequestTimeTooSkewed"
+_NOT_READ: Final = "deserialize"
 _NO_BUCKET: Final = "NoSuchBucket"
 _LOCKED: Final = frozenset({"ObjectLocked", "AccessDeniedByObjectLock"})
 ERRORS: Final = (
@@ -57,8 +60,8 @@ ERRORS: Final = (
 
 
 @contextlib.contextmanager
-def opendal_errors(name: str, place: str) -> Iterator[None]:
-    """Turn the library's errors into the storage's, for the object `name` of the medium at `place`.
+def opendal_errors(name: str, medium: Storage, *, in_bucket: bool = False) -> Iterator[None]:
+    """Turn the library's errors into the storage's, for the object `name` of `medium`, a bucket or a directory.
 
     Files of the library raise OSError without a number; those of this machine have one and pass.
     """
@@ -66,11 +69,11 @@ def opendal_errors(name: str, place: str) -> Iterator[None]:
         yield
     except ERRORS as error:
         # Without the cause: a traceback that is printed would show the library's text.
-        raise translated(type(error).__name__, str(error), name, place) from None
+        raise translated(type(error).__name__, str(error), name, medium, in_bucket=in_bucket) from None
     except OSError as error:
         if error.errno is not None:
             raise
-        raise translated(kind_of(error), str(error), name, place) from None
+        raise translated(kind_of(error), str(error), name, medium, in_bucket=in_bucket) from None
 
 
 def kind_of(error: Exception) -> str:
@@ -84,14 +87,20 @@ def is_past_end(error: Exception) -> bool:
     return kind_of(error) == "RangeNotSatisfied" or _status_of(text) == _NO_RANGE or _TOO_LITTLE in text
 
 
-def translated(kind: str, text: str, name: str, place: str) -> RepositoryError | ConfigurationError:
+def has_reason(error: Exception) -> bool:
+    """Tell whether an error says why a request failed."""
+    text = str(error)
+    return _status_of(text) is not None or bool(cause_in(text))
+
+
+def translated(
+    kind: str, text: str, name: str, medium: Storage, *, in_bucket: bool
+) -> RepositoryError | ConfigurationError:
     """Return the storage's error for one of the library's."""
     status, code = _status_of(text), _code_of(text)
-    shown = f"{place}/{name}" if name else place
-    if code == _NO_BUCKET:
-        return StoragePlaceMissingError(
-            f"{place}: there is no such bucket", hint="make the bucket, or check the location and its endpoint"
-        )
+    place, shown = medium.place, medium.shown(name) if name else medium.place
+    if in_bucket and (code == _NO_BUCKET or (kind == "NotFound" and _is_of_bucket(text))):
+        return _no_bucket(place, code)
     if kind == "NotFound":
         return ObjectMissingError(f"{name or place} is not in the repository", hint="run check")
     if kind in ("AlreadyExists", "ConditionNotMatch") and status != _CONFLICT:
@@ -101,12 +110,33 @@ def translated(kind: str, text: str, name: str, place: str) -> RepositoryError |
     if kind == "PermissionDenied" or status in (_UNKNOWN, _FORBIDDEN):
         return _refused(shown, status, code)
     if kind == "ConfigInvalid":
-        return ConfigurationError(f"{place} cannot be used as it is written", hint="check bucket, endpoint and region")
-    if _may_pass(kind, text, status):
-        return StorageUnreachableError(
-            f"{shown}: {_reason(status, code)}", hint="check the network and the server, then run again"
+        return ConfigurationError(
+            f"{place} cannot be used as it is written: {_reason(text, status, code)}",
+            hint="check bucket, endpoint and region",
         )
-    return RepositoryError(f"{shown}: {_reason(status, code)}", hint="check the location and the server's log")
+    if _may_pass(kind, text, status):
+        # What concerns the connection concerns no object.
+        return StorageUnreachableError(
+            f"{shown if status is not None else place}: {_reason(text, status, code)}",
+            hint="check the location, the network and the server, then run again",
+        )
+    return RepositoryError(f"{shown}: {_reason(text, status, code)}", hint="check the location and the server's log")
+
+
+def _is_of_bucket(text: str) -> bool:
+    """Tell whether what was not found cannot be an object: nothing was looked for but a place for objects."""
+    return text.partition(",")[0].partition(" => ")[0].partition("\n")[0].endswith((" at list", " at write"))
+
+
+def _no_bucket(place: str, code: str) -> StoragePlaceMissingError:
+    if code == _NO_BUCKET:
+        return StoragePlaceMissingError(
+            f"{place}: there is no such bucket", hint="make the bucket, or check the location and its endpoint"
+        )
+    return StoragePlaceMissingError(
+        f"{place}: the server answered with status 404: no S3 is spoken at this endpoint, or the bucket is not there",
+        hint="check endpoint=https://HOST:PORT in the location, then the bucket's name",
+    )
 
 
 def _status_of(text: str) -> int | None:
@@ -123,7 +153,7 @@ def _may_pass(kind: str, text: str, status: int | None) -> bool:
     if kind in ("RateLimited", "ConditionNotMatch", "Conflict") or status in _MAY_PASS:
         return True
     # The library marks what its own retries would try again: lost connections and timeouts carry no status.
-    return status is None and "(temporary)" in text.partition(" at ")[0]
+    return status is None and not is_for_good(text) and "(temporary)" in text.partition(" at ")[0]
 
 
 def _refused(shown: str, status: int | None, code: str) -> RepositoryError:
@@ -143,7 +173,9 @@ def _refused(shown: str, status: int | None, code: str) -> RepositoryError:
     )
 
 
-def _reason(status: int | None, code: str) -> str:
+def _reason(text: str, status: int | None, code: str) -> str:
+    if _NOT_READ in text:
+        return "the server's answer is none of S3 or WebDAV"
     if status is not None:
         return f"the server answered with status {status}" + (f" ({code})" if code else "")
-    return "the server did not answer as expected, or not at all"
+    return cause_in(text) or "the server did not answer as expected, or not at all"

@@ -33,6 +33,7 @@ class OpenDalStorage(RemoteStorage):
     def __init__(self, place: str, pace: Pace, scheme: str, options: dict[str, str]) -> None:
         """Connect to nothing yet. Raises ExtraMissingError."""
         super().__init__(place, pace)
+        self._in_bucket = scheme == "s3"
         opendal = require("opendal", "s3" if scheme == "s3" else "webdav", scheme)
         with self._errors(""):
             limit = opendal.layers.TimeoutLayer(_CONTROL_SECONDS, _TRANSFER_SECONDS)
@@ -82,7 +83,7 @@ class OpenDalStorage(RemoteStorage):
         refuses one that does not; objects that are read from their beginning mostly are shorter than what is asked for.
         """
         # Imported with the library alone.
-        from repositories.engine.storage.opendal_errors import ERRORS, is_past_end
+        from repositories.engine.storage.opendal_errors import ERRORS, has_reason, is_past_end
 
         if length is not None and (offset or length <= _HEADER):
             try:
@@ -96,6 +97,9 @@ class OpenDalStorage(RemoteStorage):
         except (*ERRORS, OSError) as error:
             if offset and is_past_end(error):
                 return b""
+            if not has_reason(error):
+                # Files of the library tell less than its other calls: this one raises as well, and says why.
+                self._operator.stat(name)
             raise
 
     def _write_pieces(self, name: str, file: BinaryIO, **options: object) -> None:
@@ -113,7 +117,7 @@ class OpenDalStorage(RemoteStorage):
         # Imported with the library alone.
         from repositories.engine.storage.opendal_errors import opendal_errors
 
-        return opendal_errors(name, self.place)
+        return opendal_errors(name, self, in_bucket=self._in_bucket)
 
     def _pages(self, path: str, **options: object) -> Iterator[list["Entry"]]:
         """Yield the entries of a listing in pages."""
@@ -124,7 +128,7 @@ class OpenDalStorage(RemoteStorage):
                     yield page
         except TimeoutError:
             raise StorageUnreachableError(
-                f"{self.place}: no answer to a listing in {_TRANSFER_SECONDS:.0f} s",
+                f"{self.place}: timed out, no answer to a listing in {_TRANSFER_SECONDS:.0f} s",
                 hint="check the network and the server, then run again",
             ) from None
 

@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 import msgspec
 
+from repositories.engine.display import show_count
 from repositories.engine.errors import ConfigurationError
 
 SCHEMES: Final = ("s3", "sftp", "webdav", "webdavs")
@@ -21,6 +22,8 @@ _FORMS: Final = {
     "webdavs": "webdavs://USER@HOST:PORT/PATH",
 }
 _BUCKET: Final = re.compile(r"[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]")
+_PLAIN: Final = re.compile(r"[A-Za-z0-9._-]{1,100}")
+_SHORTEST, _LONGEST = 3, 63
 _HOST: Final = re.compile(r"[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\]")
 _USER: Final = re.compile(r"[^\x00-\x1f\x7f@:/]{1,64}")
 _WORD: Final = re.compile(r"[A-Za-z0-9-]{1,64}")
@@ -66,7 +69,10 @@ def is_remote(location: str) -> bool:
 
 
 def parse_remote(location: str) -> RemoteLocation:
-    """Return what a remote location names. Raises ConfigurationError, whose message quotes nothing of it."""
+    """Return what a remote location names. Raises ConfigurationError.
+
+    Its message quotes nothing of the location but the name of a bucket and an endpoint.
+    """
     scheme = location.partition("://")[0].lower()
     try:
         parts = urlsplit(location)
@@ -102,8 +108,6 @@ def _server(scheme: str, user: str, host: str, port: int | None, path: str) -> R
 def _s3(user: str | None, bucket: str, port: int | None, path: str, query: str) -> RemoteLocation:
     if user is not None or port is not None:
         raise _wrong("s3", "a bucket has neither user nor port")
-    if not _BUCKET.fullmatch(bucket):
-        raise _wrong("s3", "it names no bucket")
     try:
         given = parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query), max_num_fields=8)
     except ValueError:
@@ -117,15 +121,31 @@ def _s3(user: str | None, bucket: str, port: int | None, path: str, query: str) 
         raise _wrong("s3", f"its checksum is none of {', '.join(_CHECKSUMS)}")
     if options.get("virtual-host", "no") not in ("yes", "no"):
         raise _wrong("s3", "its virtual-host is neither yes nor no")
+    endpoint = _endpoint(options.get("endpoint", ""))
+    if not _BUCKET.fullmatch(bucket):
+        raise _no_bucket(bucket, endpoint)
     return RemoteLocation(
         "s3",
         bucket,
         _path("s3", path, required=False),
-        endpoint=_endpoint(options.get("endpoint", "")),
+        endpoint=endpoint,
         region=options.get("region", ""),
         checksum=options.get("checksum", ""),
         virtual_host=options.get("virtual-host") == "yes",
     )
+
+
+def _no_bucket(bucket: str, endpoint: str) -> ConfigurationError:
+    """Return why this names no bucket; it is quoted where it holds nothing but what names and hosts are made of."""
+    if not bucket:
+        return _wrong("s3", "it names no bucket")
+    name = f"'{bucket}'" if _PLAIN.fullmatch(bucket) else "in it"
+    where = f" (endpoint {endpoint})" if endpoint else ""
+    if not _SHORTEST <= len(bucket) <= _LONGEST:
+        size = show_count(len(bucket), "character")
+        return _wrong("s3", f"the bucket name {name} has {size}, but S3 takes {_SHORTEST} to {_LONGEST}{where}")
+    rule = "lower-case letters, digits, '.', '_' and '-', a letter or digit at both ends"
+    return _wrong("s3", f"the bucket name {name} is none, since S3 takes {rule}{where}")
 
 
 def _endpoint(text: str) -> str:

@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
+from repositories.engine.clock import SYSTEM_CLOCK
 from repositories.engine.errors import ObjectExistsError, ObjectMissingError, StorageUnreachableError
 from repositories.engine.limits import MIB
 from repositories.engine.storage.base import StoredObject
 from repositories.engine.storage.delegating import DelegatingStorage
+from repositories.engine.storage.outages import Notices
 from repositories.engine.storage.remote import RemoteStorage
 
 _COMPARED: Final = 4 * MIB
@@ -40,18 +42,28 @@ class RetryPolicy:
 
     def delay(self, failures: int) -> float:
         """Return how long to wait after the `failures`-th failure in a row (from 1)."""
-        whole = min(self.longest, self.first * 2.0 ** (failures - 1))
-        return whole * (1.0 - self.chance() / 2.0)
+        return self._whole(failures) * (1.0 - self.chance() / 2.0)
+
+    def longest_wait(self, failures: int) -> float:
+        """Return how long all waits together take at most, from that after the `failures`-th failure on."""
+        return sum(self._whole(each) for each in range(failures, self.tries))
+
+    def _whole(self, failures: int) -> float:
+        return min(self.longest, self.first * 2.0 ** (failures - 1))
 
 
 class RetryingStorage(DelegatingStorage):
-    """Passes everything to `inner`, again after failures that can pass. Thread safe as `inner` is."""
+    """Passes everything to `inner`, again after failures that can pass. Thread safe as `inner` is.
+
+    `notices` are told of those failures.
+    """
 
     inner: RemoteStorage
 
-    def __init__(self, inner: RemoteStorage, policy: RetryPolicy | None = None) -> None:
+    def __init__(self, inner: RemoteStorage, policy: RetryPolicy | None = None, notices: Notices | None = None) -> None:
         super().__init__(inner)
         self._policy = policy or RetryPolicy()
+        self._notices = notices
 
     def prepare(self) -> None:
         """Prepare the medium."""
@@ -87,29 +99,28 @@ class RetryingStorage(DelegatingStorage):
     def list(self, prefix: str) -> Iterator[StoredObject]:
         """List; a listing that broke off goes on behind the last name that came."""
         last = ""
-        failures = 0
+        tries = self._tries()
         while True:
             try:
                 for stored in self.inner.list_from(prefix, last):
                     yield stored
-                    last, failures = stored.name, 0
+                    last = stored.name
+                    tries.begin_anew()
             except StorageUnreachableError as error:
-                failures += 1
-                self._wait_after(failures, error)
+                tries.wait_after(error)
             else:
                 return
 
     def delete(self, name: str) -> None:
         """Remove an object; one that an unanswered try may have removed is no error."""
-        failures = 0
+        tries = self._tries()
         while True:
             try:
                 self.inner.delete(name)
             except StorageUnreachableError as error:
-                failures += 1
-                self._wait_after(failures, error)
+                tries.wait_after(error)
             except ObjectMissingError:
-                if not failures:
+                if not tries.failures:
                     raise
                 return
             else:
@@ -117,40 +128,37 @@ class RetryingStorage(DelegatingStorage):
 
     def move(self, name: str, target: str) -> None:
         """Give an object another name; a move that was done and not answered is no error."""
-        failures = 0
+        tries = self._tries()
         while True:
             try:
                 self.inner.move(name, target)
             except StorageUnreachableError as error:
-                failures += 1
-                self._wait_after(failures, error)
+                tries.wait_after(error)
             except (ObjectMissingError, ObjectExistsError):
-                if not failures or not self._try(lambda: self._is_moved(name, target)):
+                if not tries.failures or not self._try(lambda: self._is_moved(name, target)):
                     raise
                 return
             else:
                 return
 
     def _try(self, act: Callable[[], _T]) -> _T:
-        failures = 0
+        tries = self._tries()
         while True:
             try:
                 return act()
             except StorageUnreachableError as error:
-                failures += 1
-                self._wait_after(failures, error)
+                tries.wait_after(error)
 
     def _put(self, act: Callable[[], None], is_there: Callable[[], bool]) -> None:
-        failures = 0
+        tries = self._tries()
         while True:
             try:
                 act()
             except StorageUnreachableError as error:
-                failures += 1
-                self._wait_after(failures, error)
+                tries.wait_after(error)
             except ObjectExistsError:
                 # Nobody else puts under a random name; ours of a moment ago may have arrived.
-                if not failures or not self._try(is_there):
+                if not tries.failures or not self._try(is_there):
                     raise
                 return
             else:
@@ -181,8 +189,32 @@ class RetryingStorage(DelegatingStorage):
                     return False
         return True
 
-    def _wait_after(self, failures: int, error: StorageUnreachableError) -> None:
-        """Wait for the next try; raise the error when there is none."""
-        if failures >= self._policy.tries:
-            raise StorageUnreachableError(f"{error.message} ({failures} tries)", hint=error.hint) from error
-        self._policy.sleep(self._policy.delay(failures))
+    def _tries(self) -> "_Tries":
+        return _Tries(self._policy, self._notices)
+
+
+class _Tries:
+    """Those of one request."""
+
+    def __init__(self, policy: RetryPolicy, notices: Notices | None) -> None:
+        self.failures = 0
+        self._policy = policy
+        self._notices = notices
+        self._begun = SYSTEM_CLOCK.monotonic()
+
+    def begin_anew(self) -> None:
+        """Take note that the request got on: what fails from now on is a first failure."""
+        self.failures = 0
+        self._begun = SYSTEM_CLOCK.monotonic()
+
+    def wait_after(self, error: StorageUnreachableError) -> None:
+        """Count a failure, tell of it, and wait for the next try; raise the error when there is none."""
+        self.failures += 1
+        left = self._policy.tries - self.failures
+        if left <= 0:
+            raise StorageUnreachableError(f"{error.message} ({self.failures} tries)", hint=error.hint) from error
+        if self._notices is not None:
+            took = SYSTEM_CLOCK.monotonic() - self._begun
+            self._notices.failed(error.message, left, self._policy.longest_wait(self.failures) + left * took)
+        self._policy.sleep(self._policy.delay(self.failures))
+        self._begun = SYSTEM_CLOCK.monotonic()

@@ -19,6 +19,7 @@ from repositories.engine.storage.remote_locations import RemoteLocation
 _PART: Final = 8 * MIB
 _PARTS_AT_ONCE: Final = 2
 _READS_AT_ONCE: Final = 16
+_AMAZON: Final = "Amazon S3"
 _IN_ONE_PUT: Final = 16 * MIB
 _DEFAULT_REGION: Final = "us-east-1"
 _HINT: Final = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or their _FILE forms: see docs/storage.md"
@@ -30,7 +31,12 @@ class S3Storage(OpenDalStorage):
     def __init__(self, location: RemoteLocation, credentials: Credentials, pace: Pace = no_pace) -> None:
         """Connect to nothing yet. Raises ExtraMissingError, StorageRefusedError without credentials."""
         place = f"s3://{location.host}/{location.path}".rstrip("/")
-        super().__init__(place, pace, "s3", _options(location, credentials))
+        self._base, self._at = place, f" at {location.endpoint or _AMAZON}"
+        super().__init__(place + self._at, pace, "s3", _options(location, credentials))
+
+    def shown(self, name: str) -> str:
+        """Return bucket, prefix and name, and the endpoint: the same bucket may be on two servers."""
+        return f"{self._base}/{name}{self._at}"
 
     @property
     def refuses_existing(self) -> bool:

@@ -22,6 +22,7 @@ from repositories.engine.errors import (
 )
 from repositories.engine.storage.credentials import AGENT, KEY_FILE, KEY_PASSPHRASE, KNOWN_HOSTS, PASSWORD, Credentials
 from repositories.engine.storage.loops import BackgroundLoop
+from repositories.engine.storage.outages import cause_in
 from repositories.engine.storage.remote import require
 from repositories.engine.storage.remote_locations import RemoteLocation
 
@@ -138,9 +139,10 @@ class SftpConnection:
             return StorageRefusedError(
                 f"{self._place}: the private key cannot be read", hint="check SYNCOVA_SFTP_KEY and its passphrase"
             )
+        cause = "timed out" if isinstance(error, TimeoutError) else cause_in(str(error))
         return StorageUnreachableError(
-            f"{shown}: the server did not answer, or the connection broke off",
-            hint="check the network and the server, then run again",
+            f"{self._place}: {cause or 'the server did not answer, or the connection broke off'}",
+            hint="check the location, the network and the server, then run again",
         )
 
     def _of_server(self, error: Exception, name: str, shown: str) -> RepositoryError:
@@ -155,7 +157,7 @@ class SftpConnection:
             )
         if isinstance(error, ssh.SFTPConnectionLost | ssh.SFTPNoConnection):
             return StorageUnreachableError(
-                f"{shown}: the connection broke off", hint="check the network and the server, then run again"
+                f"{self._place}: the connection broke off", hint="check the network and the server, then run again"
             )
         return RepositoryError(f"{shown}: the server says that this failed", hint="check the server's log")
 

@@ -44,7 +44,11 @@ def test_what_a_location_names_and_its_one_form(location: str, expected: RemoteL
     ("location", "reason"),
     [
         ("s3://", "no bucket"),
-        ("s3://Bucket/x", "no bucket"),
+        ("s3://Bucket/x", "bucket name 'Bucket' is none, since S3 takes lower-case"),
+        ("s3://ab/x", "bucket name 'ab' has 2 characters, but S3 takes 3 to 63$"),
+        ("s3://ab/x?endpoint=https://H:90", r"'ab' has 2 characters, .* \(endpoint https://h:90\)"),
+        ("s3://" + 64 * "b", "bucket name 'b{64}' has 64 characters"),
+        ("s3://a%bc/x", "bucket name in it is none"),
         ("s3://bucket:80/x", "neither user nor port"),
         ("s3://bucket/a/../b", "its path"),
         ("s3://bucket/a//b", "its path"),
