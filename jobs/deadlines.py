@@ -9,6 +9,7 @@ import logging
 
 from jobs import transitions
 from jobs.executors import Failure
+from jobs.job_names import told_to_group
 from jobs.models import Run
 from jobs.poison import POISON
 from jobs.sentences import held_sentence
@@ -54,7 +55,9 @@ def is_late(created_at: dt.datetime, not_before: dt.datetime, seconds: int, now:
 
 def _failure(run: Run) -> Failure:
     seconds = run.job.start_deadline_seconds if run.job else None
-    why = held_sentence(run)
+    # Kept with the run, for all who see it.
+    with told_to_group(run.repository.worker_group):
+        why = held_sentence(run)
     told = f"The run did not start within {show_duration(seconds or 0)} of its time."
     told += f" What it was told last: {why}" if why else ""
     hint = "Raise the job's start deadline, or give what it waits for more room; the next planned run comes as planned."

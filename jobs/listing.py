@@ -11,6 +11,7 @@ from django.db.models import Prefetch, Q, QuerySet
 from django.db.models.functions import Lower
 
 from jobs.errors import no_such_job
+from jobs.job_names import held_subject
 from jobs.models import Job, JobDependency, JobSource, Run, Schedule
 from jobs.selectors import jobs_visible, runs_visible
 from jobs.sentences import held_sentence, is_postponed, postponed_sentence
@@ -35,6 +36,7 @@ class HeldSentences:
 
     def __init__(self) -> None:
         self._known: dict[tuple[object, ...], str] = {}
+        self._subjects: dict[tuple[str, str], str] = {}
         self.now = clock.now()
 
     def of(self, run: Run) -> str:
@@ -46,13 +48,20 @@ class HeldSentences:
             self._known[key] = held_sentence(run)
         return self._known[key]
 
+    def subject_of(self, run: Run) -> str:
+        """Return what a run waits for by its name, as the caller may know it."""
+        key = (run.held_code, run.held_subject)
+        if key not in self._subjects:
+            self._subjects[key] = held_subject(run)
+        return self._subjects[key]
+
 
 def jobs_listed() -> QuerySet[Job]:
     """Return visible jobs with sources, schedules, dependencies and active run: five queries whatever their number."""
     sources = JobSource.objects.select_related("source").order_by("position")
     schedules = Schedule.objects.filter(deleted_at__isnull=True).order_by("id")
     active = Run.objects.filter(state__in=ACTIVE_STATES).select_related("repository", "origin_run").order_by("id")
-    dependencies = JobDependency.objects.select_related("predecessor").order_by("predecessor__name", "id")
+    dependencies = JobDependency.objects.select_related("predecessor__repository").order_by("predecessor__name", "id")
     return (
         jobs_visible()
         .annotate(name_key=Lower("name"))

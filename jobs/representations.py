@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from jobs.job_names import predecessor_name
 from jobs.listing import HeldSentences
 from jobs.models import Job, JobSource, Run, RunEvent, Schedule, TaskRun
 from jobs.operation_serializers import shown_parameters
@@ -55,7 +56,7 @@ def job_json(job: Any, sentences: HeldSentences) -> dict[str, Any]:
         "hooks": job.hooks,
         "max_runtime_seconds": job.max_runtime_seconds,
         "depends_on": [
-            {"id": str(one.predecessor_id), "name": one.predecessor.name} for one in job.listed_dependencies
+            {"id": str(one.predecessor_id), "name": predecessor_name(one)} for one in job.listed_dependencies
         ],
         "revision": job.revision_number,
         "created_at": instant(job.created_at),
@@ -221,7 +222,7 @@ def _held_json(run: Run, sentences: HeldSentences) -> dict[str, Any] | None:
         return None
     return {
         "code": run.held_code,
-        "subject": run.held_subject,
+        "subject": sentences.subject_of(run),
         "since": instant(run.held_since),
         "sentence": sentences.of(run),
     }

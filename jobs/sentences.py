@@ -12,8 +12,9 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from jobs.dependency_sentences import HELD_BY_JOBS
 from jobs.flags import NO_FREE_INSTANT
-from jobs.models import Job, RepositoryBreaker, Run, Schedule, ScheduleDecision, Source
+from jobs.models import RepositoryBreaker, Run, Schedule, ScheduleDecision, Source
 from jobs.retries import operation_attempts
 from jobs.states import HeldCode, RunKind, RunState, ScheduleState, Trigger
 from jobs.unrun_hooks import undone_sentence
@@ -248,16 +249,6 @@ def _breaker(run: Run) -> str:
     return _("Waits until %(at)s: the repository %(name)s failed %(count)d times in a row, last with %(code)s.") % told
 
 
-def _dependency_failed(run: Run) -> str:
-    told = {"name": run.held_subject}
-    last = Job.objects.filter(name=run.held_subject, deleted_at__isnull=True).values_list("last_state", flat=True)
-    state = last.first()
-    if not state or state == RunState.SUCCEEDED:
-        return _("Waits for the job %(name)s, whose last run did not succeed.") % told
-    told["state"] = RunState(state).label.lower()
-    return _("Waits for the job %(name)s, whose last run ended as %(state)s.") % told
-
-
 def _no_worker(run: Run) -> str:
     told = {"group": run.held_subject}
     if run.runner.processes.filter(drain_requested=True).exists():
@@ -292,8 +283,5 @@ _HELD: Final[Mapping[HeldCode, Callable[[Run], str]]] = {
     HeldCode.RESTORE_SLOT: _of(lambda: _("Waits: the last free slot of the group %(subject)s is kept for restores.")),
     HeldCode.NOT_TAKEN: _of(lambda: _("Was admitted, but no worker took it within a minute.")),
     HeldCode.UNSTARTABLE: _of(lambda: _("Was not admitted: the stored revision of its job cannot be read.")),
-    HeldCode.DEPENDENCY: _of(lambda: _("Waits for the job %(subject)s: its run has not ended.")),
-    HeldCode.DEPENDENCY_PAUSED: _of(lambda: _("Waits for the job %(subject)s, which is paused.")),
-    HeldCode.DEPENDENCY_NEVER_RAN: _of(lambda: _("Waits for the job %(subject)s, which has never run.")),
-    HeldCode.DEPENDENCY_FAILED: _dependency_failed,
+    **HELD_BY_JOBS,
 }

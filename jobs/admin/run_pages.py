@@ -14,6 +14,7 @@ from django.urls import URLPattern, path, reverse
 from jobs.admin.marks import marked
 from jobs.admin.run_panels import run_headline, run_panels
 from jobs.database_time import database_now
+from jobs.job_names import held_subject
 from jobs.listing import HeldSentences
 from jobs.models import Run, RunEvent, TaskRun
 from jobs.queue_listing import queue_page
@@ -28,6 +29,7 @@ from syncova_project.admin_pages.actions import Done, PageAction, Values
 from syncova_project.admin_pages.lists import AFTER, HistoryList
 from syncova_project.admin_pages.pages import PageAdmin, address_of
 from syncova_project.admin_pages.panels import Cell, Panel, link, row
+from syncova_project.log import single_line
 from syncova_project.paging import CursorRefusedError, Ordering, Page, PageRequest
 from syncova_project.read_only_admin import shown
 
@@ -99,7 +101,7 @@ class RunAdmin(HistoryList, PageAdmin):
         "attempt",
         "fence",
         shown("held_code", "waits for"),
-        shown("held_subject", "waits on"),
+        "waits_on",
         "held_since",
         "scheduled_for",
         "not_before",
@@ -179,6 +181,11 @@ class RunAdmin(HistoryList, PageAdmin):
     def mark(self, run: Run) -> str:
         """Show the state as symbol and word."""
         return marked(phase(run))
+
+    @admin.display(description="waits on")
+    def waits_on(self, run: Run) -> str:
+        """Show what holds the run, by its name where the person sees it."""
+        return single_line(held_subject(run))
 
     @admin.display(description="stored")
     def stored(self, run: Run) -> str:

@@ -13,6 +13,7 @@ from django.db import transaction
 from jobs.dependencies import all_edges, lock_graph, path_to
 from jobs.doorbell import request_pass
 from jobs.errors import DependencyCycleError, no_such_job
+from jobs.job_names import names_of, told_to_group
 from jobs.models import Job, JobDependency
 from jobs.revisions import write_revision
 from jobs.services.job_rows import lock_jobs
@@ -31,9 +32,9 @@ def job_depend(*, job_id: uuid.UUID, depends_on: Sequence[uuid.UUID], actor: str
     """
     with transaction.atomic():
         job, predecessors = lock_with_predecessors(job_id, depends_on)
-        before = list(JobDependency.objects.filter(job=job).values_list("predecessor__name", flat=True))
+        before = list(JobDependency.objects.filter(job=job).values_list("predecessor_id", flat=True))
         if replace_dependencies(job, predecessors, now=now):
-            _write_revision(job, actor, now, before=sorted(before), after=[one.name for one in predecessors])
+            _write_revision(job, actor, now, before=before)
     request_pass()
     return job
 
@@ -103,7 +104,7 @@ def _refuse_cycle(job: Job, predecessors: Sequence[Job]) -> None:
 
 
 def _cycle(way: Sequence[uuid.UUID]) -> DependencyCycleError:
-    known = dict(Job.objects.filter(id__in=set(way)).values_list("id", "name"))
+    known = names_of(set(way))
     names = [known[one] for one in way]
     return DependencyCycleError(
         f"The job {names[0]} would wait for itself: {' → '.join(names)}.",
@@ -112,12 +113,16 @@ def _cycle(way: Sequence[uuid.UUID]) -> DependencyCycleError:
     )
 
 
-def _write_revision(job: Job, actor: str, now: dt.datetime, *, before: Sequence[str], after: Sequence[str]) -> None:
+def _write_revision(job: Job, actor: str, now: dt.datetime, *, before: Sequence[uuid.UUID]) -> None:
     job.revision_number += 1
     job.updated_at = now
     job.save(update_fields=["revision_number", "updated_at"])
     write_revision(job, actor, now=now)
-    details = {"name": job.name, "depends_on": after, "before": before}
+    after = JobDependency.objects.filter(job=job).values_list("predecessor_id", flat=True)
+    # Kept for all who see this job; the revision has the ids.
+    with told_to_group(job.repository.worker_group):
+        told = {"depends_on": sorted(names_of(set(after)).values()), "before": sorted(names_of(set(before)).values())}
+    details = {"name": job.name, **told}
     audit_record(actor=actor, action="job.depend", subject_type="job", subject_id=job.id, now=now, details=details)
 
 

@@ -13,6 +13,7 @@ from django.db import transaction
 from jobs import claims
 from jobs.doorbell import request_pass
 from jobs.errors import JobNeededError
+from jobs.job_names import names_of
 from jobs.models import Job, JobDependency
 from jobs.objectives import refuse_broken_rpo
 from jobs.postponed import stuck_jobs
@@ -155,7 +156,7 @@ def _insert_job(new: NewJob, name: str, runner_id: uuid.UUID, now: dt.datetime) 
 
 def _refuse_needed(job: Job) -> None:
     needing = JobDependency.objects.filter(predecessor=job, job__deleted_at__isnull=True)
-    names = list(needing.order_by("job__name").values_list("job__name", flat=True))
+    names = sorted(names_of(set(needing.values_list("job_id", flat=True))).values())
     if names:
         raise JobNeededError(
             f"Other jobs wait for {job.name}: {', '.join(names)}.",
