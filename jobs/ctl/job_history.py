@@ -12,6 +12,7 @@ from jobs.ctl.job_verbs import JobOptions
 from jobs.ctl.names import find_job, is_id
 from jobs.ctl.server import find_server
 from repositories.console import exits
+from repositories.console.failures import CommandError
 from repositories.console.terminal import terminal_of
 from repositories.engine.display import show_text
 
@@ -23,20 +24,37 @@ class CountOptions(JobOptions):
     limit: Annotated[int, Option("--limit", metavar="N", min=1, max=1000, help="At most so many.")] = 10
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreviewOptions(CountOptions):
+    """What `job preview` takes."""
+
+    start: Annotated[
+        str | None,
+        Option("--from", metavar="ISO", help="Those after this instant, with its offset: 2026-10-24T12:00Z; else now."),
+    ] = None
+
+
 class Preview:
     """Shows when a job is due."""
 
     NAME = "preview"
     HELP = "Show a job's next planned instants: shifted clocks are marked, and windows with when the run starts."
-    EXAMPLES = ("preview home", "preview home --limit 400 --json")
-    Options = CountOptions
+    EXAMPLES = (
+        "preview home",
+        "preview home --limit 400 --json",
+        "preview home --from 2027-03-27T12:00:00+01:00 --limit 3",
+    )
+    Options = PreviewOptions
 
     @staticmethod
-    def run(options: CountOptions) -> int:
+    def run(options: PreviewOptions) -> int:
         """Print them."""
+        if options.start == "":
+            # An address has no way to tell what is empty from what is not given.
+            raise CommandError("--from is empty", hint="give an instant, such as 2026-10-24T12:00Z; without it, now")
         terminal, api = terminal_of(options), Api(find_server())
         job = find_job(api, options.job)
-        answer = api.get(f"jobs/{job['id']}/preview", {"count": options.limit})
+        answer = api.get(f"jobs/{job['id']}/preview", {"count": options.limit, "from": options.start})
         for sentence in answer["descriptions"]:
             terminal.line(show_text(sentence))
         if answer["instants"]:

@@ -39,6 +39,23 @@ def test_what_says_nothing_without_a_schedule_is_refused_and_a_day_is_named_by_i
 
 
 @pytest.mark.usefixtures("vault")
+def test_a_preview_begins_where_it_is_told_to(ctl: Ctl) -> None:
+    """B6: what a day of shifted clocks will bring, long before it; judged as the API judges it."""
+    create = ("job", "create", "x", "--source", "/x", "-r", "vault", "--daily", "02:30", "--time-zone", "Europe/Berlin")
+    assert ctl(*create).code == 0
+    told = ctl("job", "preview", "x", "--from", "2027-03-27T12:00:00+01:00", "--limit", "2", "--json").json["instants"]
+    assert [(one["utc"], one["notes"]) for one in told] == [
+        ("2027-03-28T01:30:00Z", ["gap"]),
+        ("2027-03-29T00:30:00Z", []),
+    ]
+    assert "--from is empty" in ctl("job", "preview", "x", "--from", "").err
+    for start in ("2027-03-27T12:00:00", "yesterday", "9998-12-30T00:00:00Z"):
+        refused = ctl("job", "preview", "x", "--from", start, "--json")
+        assert (refused.code, refused.json["error"]["code"]) == (2, "VALIDATION_FAILED")
+        assert refused.json["error"]["message"].startswith("--from: ")
+
+
+@pytest.mark.usefixtures("vault")
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
