@@ -8,9 +8,18 @@ import uuid
 from django.db.models import Q, QuerySet
 
 from jobs.errors import no_such_job, no_such_window
-from jobs.models import Job, JobDependency, JobSource, Run, Source, Window
+from jobs.models import Job, JobDependency, JobSource, Run, Runner, Source, Window
 from jobs.selectors import run_get
-from syncova_project.access.visibility import GUARDS, SEEN, entries_seen, model_seen, visible_groups, within_sight
+from jobs.states import RunnerKind
+from syncova_project.access.visibility import (
+    GROUPS,
+    GUARDS,
+    SEEN,
+    entries_seen,
+    model_seen,
+    visible_groups,
+    within_sight,
+)
 
 
 def windows_visible() -> QuerySet[Window]:
@@ -47,6 +56,8 @@ def _dependencies_seen(rows: QuerySet[JobDependency]) -> QuerySet[JobDependency]
     return within_sight(within_sight(rows, "job__repository__worker_group"), "predecessor__repository__worker_group")
 
 
+# A group is known, too, whose workers have come before its first repository.
+GROUPS.append(lambda: Runner.objects.filter(kind=RunnerKind.GROUP).values_list("name", flat=True))
 GUARDS["job_id"] = _check_job
 GUARDS["run_id"] = run_get
 GUARDS["window_id"] = _check_window

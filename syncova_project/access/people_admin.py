@@ -18,7 +18,7 @@ from syncova_project import clock
 from syncova_project.access.models import SightLimit
 from syncova_project.access.people import actor_of_person
 from syncova_project.access.services import audit_record
-from syncova_project.access.visibility import visible_groups
+from syncova_project.access.visibility import unknown_groups, visible_groups
 
 if TYPE_CHECKING:
     _ModelAdmin = admin.ModelAdmin[Any]
@@ -112,8 +112,12 @@ class SightForm(_SightForm):
         fields = ("user", "group", "worker_groups")
 
     def clean_worker_groups(self) -> list[str]:
-        """Return the names as they are written everywhere: once each, in small letters."""
-        return sorted({name.strip().lower() for name in self.cleaned_data["worker_groups"]})
+        """Return the names as they are written everywhere, once each, in small letters; refuse what no group has."""
+        names = sorted({name.strip().lower() for name in self.cleaned_data["worker_groups"]})
+        unknown, known = unknown_groups(names)
+        if unknown:
+            raise forms.ValidationError(f"There is no worker group {', '.join(unknown)}. Known: {', '.join(known)}.")
+        return names
 
 
 @admin.register(SightLimit)

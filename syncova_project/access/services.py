@@ -16,6 +16,7 @@ from syncova_project.access.origin import current_origin
 from syncova_project.access.principals import Principal
 from syncova_project.access.scopes import ALL_SCOPES
 from syncova_project.access.tokens import make_token
+from syncova_project.access.visibility import sees, unknown_groups
 from syncova_project.errors import NotFoundError, PermissionDeniedError, ValidationFailedError
 from syncova_project.instants import instant
 
@@ -72,7 +73,10 @@ def token_create(
     worker_groups = None if worker_groups is None else sorted({group.lower() for group in worker_groups})
     if caller is not None:
         expires_at = _bounded(caller, scopes, expires_at)
-        worker_groups = _seen(caller, worker_groups)
+        _check_seen(caller, worker_groups)
+    _check_groups(worker_groups)
+    if caller is not None and worker_groups is None and caller.groups is not None:
+        worker_groups = sorted(caller.groups)
     _check_end(expires_at, now)
     plain = make_token()
     with transaction.atomic():
@@ -152,18 +156,25 @@ def _check_end(expires_at: dt.datetime | None, now: dt.datetime) -> None:
         raise ValidationFailedError(f"expires_at: {sentence}", details={"expires_at": [sentence]})
 
 
-def _seen(maker: Principal, wanted: list[str] | None) -> list[str] | None:
-    """Return the groups that a new token sees: no others than its maker."""
-    if maker.groups is None or wanted is None:
-        return wanted if maker.groups is None else sorted(maker.groups)
-    unseen = sorted(set(wanted) - maker.groups)
+def _check_groups(worker_groups: Sequence[str] | None) -> None:
+    """Refuse a group that nobody knows: a slip of the pen would make a token that sees nothing, without a word."""
+    unknown, known = unknown_groups(worker_groups or ())
+    if unknown:
+        told = f"There is no worker group {', '.join(unknown)}."
+        seen = ", ".join(name for name in known if sees(name))
+        hint = f"Known: {seen}. A group is known once it has workers or repositories."
+        raise ValidationFailedError(f"worker_groups: {told}", hint=hint, details={"worker_groups": [told]})
+
+
+def _check_seen(maker: Principal, wanted: list[str] | None) -> None:
+    """Refuse groups that the maker does not see."""
+    unseen = sorted(set(wanted or ()) - maker.groups) if maker.groups is not None else []
     if unseen:
         raise PermissionDeniedError(
             "A token may see no more than who makes it.",
             hint="Leave out the groups in details.",
             details={"lacking": unseen},
         )
-    return wanted
 
 
 def _revoke(tokens: Sequence[ApiToken], actor: str, now: dt.datetime) -> None:

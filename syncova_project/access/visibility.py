@@ -6,7 +6,7 @@ were not there. Everything that answers no request sees all.
 """
 
 import contextvars
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
@@ -23,6 +23,16 @@ GUARDS: Final[dict[str, Callable[[Any], object]]] = {}
 SUBJECTS: Final[dict[str, Callable[[], Q]]] = {}
 # By the label of a model: those of its rows that the caller sees, who does not see all.
 SEEN: Final[dict[str, Callable[[QuerySet[Any]], QuerySet[Any]]]] = {}
+
+# Those who know worker groups: each returns the names of its own.
+GROUPS: Final[list[Callable[[], Iterable[str]]]] = []
+_ALWAYS: Final = "default"
+
+
+def unknown_groups(names: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Return which of these groups nobody knows, and all that are known; names are in small letters."""
+    known = {_ALWAYS, *(name.lower() for ask in GROUPS for name in ask())}
+    return sorted(set(names) - known), sorted(known)
 
 
 def visible_groups() -> Groups:

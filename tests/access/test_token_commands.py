@@ -50,6 +50,8 @@ def test_a_file_that_exists_is_kept_and_no_token_is_made(tmp_path: Path) -> None
 def test_no_file_is_left_of_a_token_that_was_refused(tmp_path: Path) -> None:
     with pytest.raises(CommandError):
         run("token_create", "", "--file", str(tmp_path / "token"))
+    with pytest.raises(CommandError, match="no worker group defualt"):
+        run("token_create", "x", "--worker-group", "defualt", "--file", str(tmp_path / "token"))
     assert not (tmp_path / "token").exists()
 
 

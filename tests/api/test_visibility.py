@@ -19,6 +19,7 @@ from syncova_project.access.visibility import GUARDS, visible_groups
 from tests.api.builders import job_body, make_job, make_run
 from tests.api.client import ApiClient
 from tests.api.test_schema import api_views
+from tests.jobs.builders import make_runner
 from tests.repositories.builders import NOW, make_backup, make_repository
 
 pytestmark = pytest.mark.django_db
@@ -67,6 +68,8 @@ def side(group: str) -> Side:
 
 
 def client_of(*groups: str) -> ApiClient:
+    for group in groups:
+        make_runner(group)
     return ApiClient(token=token_create(name="c", scopes=ALL_SCOPES, now=clock.now(), worker_groups=groups)[1])
 
 
@@ -181,6 +184,21 @@ def test_a_token_sees_no_more_than_its_maker() -> None:
     wide = client_of("north", "south").post("tokens", {**body, "worker_groups": ["South"]})
     assert wide.json["worker_groups"] == ["south"]
     assert ApiToken.objects.get(prefix=wide.json["id"]).worker_groups == ["south"]
+
+
+def test_a_token_is_not_limited_to_a_group_that_nobody_knows() -> None:
+    """By its repositories or its workers; what a slip of the pen would make sees nothing, without a word."""
+    make_repository(worker_group="East")
+    make_runner("west")
+    body, client = {"name": "child", "scopes": ["jobs.read"]}, ApiClient()
+    asked = {**body, "worker_groups": ["default", "EAST", "West"]}
+    assert client.post("tokens", asked).json["worker_groups"] == ["default", "east", "west"]
+    refused = client.post("tokens", {**body, "worker_groups": ["east", "esat"]}).refused(400, "VALIDATION_FAILED")
+    assert refused["details"] == {"worker_groups": ["There is no worker group esat."]}
+    assert "default, east, west" in refused["hint"]
+    client = client_of("west")
+    client.post("tokens", {**body, "worker_groups": ["esat"]}).refused(403, "PERMISSION_DENIED")
+    assert ApiToken.objects.filter(name="child").count() == 1
 
 
 def test_sight_ends_with_the_request() -> None:

@@ -19,6 +19,7 @@ from syncova_project.access.visibility import SEEN, visible_groups
 from syncova_project.admin_pages.pages import PageAdmin
 from tests.api.client import ApiClient
 from tests.api.test_visibility import Side, addresses, side
+from tests.jobs.builders import make_runner
 
 pytestmark = pytest.mark.django_db
 # Of no repository: whoever is limited sees none of them.
@@ -183,6 +184,11 @@ def test_who_manages_people_says_what_they_see() -> None:
     boss.user_permissions.add(Permission.objects.get(codename="change_user"))
     client = pages_of(boss)
     assert client.post(add, {**body, "user": ""}).status_code == 200
+    refused = client.post(add, body)
+    assert (refused.status_code, SightLimit.objects.count()) == (200, 0)
+    assert "There is no worker group north, south. Known: default." in refused.content.decode()
+    for group in ("north", "south"):
+        make_runner(group)
     assert client.post(add, body).status_code == 302
     limit = SightLimit.objects.get()
     assert (limit.user, limit.worker_groups) == (nora, ["north", "south"])

@@ -20,6 +20,7 @@ from repositories.models import Backup, Repository
 from repositories.vault import password_context, seal
 from syncova_project.access.services import token_create
 from tests.api.client import Answer, ApiClient
+from tests.jobs.builders import make_runner
 from tests.repositories.builders import make_backup
 from tests.workers import scenario
 from tests.workers.scenario import Ground
@@ -107,6 +108,7 @@ def test_paths_are_found_in_pages_and_what_is_not_there_is_told_apart(place: Gro
     client.get(f"repositories/{backup.repository_id}/backups/none/files").refused(404, "BACKUP_NOT_FOUND")
     client.get(f"lookups/{uuid.uuid4()}").refused(404, "LOOKUP_UNKNOWN")
     row, now = RepositoryLookup.objects.earliest("id"), database_now()
+    make_runner("another")
     for group, status in (("direct", 200), ("another", 404)):
         token = token_create(name="limited", scopes=["runs.read"], now=now, worker_groups=[group])[1]
         assert ApiClient(token=token).get(f"lookups/{row.id}").status == status
