@@ -48,7 +48,7 @@ def main(words: list[str] | None = None) -> int:
     except SyncovaError as error:
         sys.stdout.flush()
         hint = f"\n  {error.hint}" if error.hint else ""
-        sys.stderr.write(f"\nsyncova demo: {error.message}{hint}\n")
+        sys.stderr.write(f"\nsyncova demo: {error.code}: {error.message}{hint}\n")
         return 1
     except KeyboardInterrupt:
         sys.stderr.write("\ninterrupted; the demo's directory was removed\n")

@@ -17,8 +17,6 @@ UNPROVOKED: dict[str, str] = {
     "BIND_REFUSED": _OF_STACK,
     "CONTENT_BROKEN_OFF": "ends a download under way, whose status is sent: test_backup_content names the class",
     "DATA_DIRECTORY": _OF_STACK,
-    "DEMO_FAILED": "ends the demo, no request: said where a step did not show what it had to",
-    "MIGRATION_BUSY": "ends `migrate`, no request, after a wait for another one that is too long for the suite",
     "SERVER_START": _OF_STACK,
     "SERVICE_USER": _OF_STACK,
     "SOCKET_PATH_TOO_LONG": _OF_STACK,

@@ -86,7 +86,8 @@ def test_the_proof_can_fail(small_tree: Path) -> None:
     output, errors = demo.communicate()
     assert demo.returncode == 1, output + errors
     assert "content differs" in output
-    assert "1 differences between the tree and what was restored" in errors
+    code, _, message = errors.strip().removeprefix("syncova demo: ").partition(": ")
+    assert (code, "1 differences between the tree and what was restored" in message) == ("DEMO_FAILED", True), errors
     assert not place_of(output).exists()
 
 

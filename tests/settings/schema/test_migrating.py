@@ -131,6 +131,19 @@ def test_two_at_once_do_it_once(scratch: Scratch) -> None:
     assert all("Waiting for another migrate" in text for _, text in said)
 
 
+def test_who_claims_a_version_waits_for_nobody(scratch: Scratch) -> None:
+    """H10: while a migration works, force is refused at once, and claims nothing."""
+    assert [code for code, _ in scratch.run(MIGRATE, steps=(ONE,))] == [0]
+    before = row(scratch)
+    holder = psycopg2.connect(scratch.url)
+    holder.cursor().execute("SELECT pg_advisory_lock(7365004)")
+    ((code, said),) = scratch.run(("migrate", "force", "2"), steps=(ONE,), **CONFIRMED)
+    holder.close()
+    refusal, _, message = said.strip().rpartition("\n")[2].removeprefix("CommandError: ").partition(": ")
+    assert (code, refusal, row(scratch)) == (1, "MIGRATION_BUSY", before), said
+    assert "./syncova manage migrate status" in message
+
+
 @pytest.mark.parametrize(
     ("values", "constraint"),
     [
