@@ -136,7 +136,7 @@ def _print_collisions(terminal: Terminal, result: dict[str, Any]) -> None:
 def _print_existing(terminal: Terminal, result: dict[str, Any]) -> None:
     identical = result["existing"] - result["not_compared"]
     if identical:
-        terminal.line(f"  {identical:,} were there already and identical")
+        terminal.line(f"  {show_count(identical, 'object')} there already and identical, not written again")
     if result["not_compared"]:
         terminal.line(
             f"  {show_count(result['not_compared'], 'file')} of equal size and time there already, "

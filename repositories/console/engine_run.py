@@ -31,6 +31,7 @@ from repositories.engine.process.requests import Request
 LOOK_SECONDS = 0.5
 # A cancel takes at most five seconds in every phase; then the child is killed.
 GRACE_SECONDS = 6.0
+_AGAIN = "run it again to go on; what is there already is not written again"
 
 # The phases of a prune (repositories/engine/prune/run.py) in which it has deleted nothing yet.
 _BEFORE_DELETING = frozenset({"looking", "planning", "repacking", "waiting"})
@@ -64,6 +65,8 @@ def run_engine(request: Request, view: ProgressView, terminal: Terminal, outcome
                         view.close()
                     _keep(event, outcome)
                     _take(event, process, request, terminal)
+                    if isinstance(event, Failed):
+                        raise ReportedFailureError(_with_what_is_done(reported(event.error), request, outcome))
                     view.show(event)
         except Interrupted as interrupted:
             _stop(process)
@@ -99,8 +102,6 @@ def _take(event: Event, process: EngineProcess, request: Request, terminal: Term
             terminal.engine_warning(event.message)
         case Log():
             terminal.note(event.message)
-        case Failed():
-            raise ReportedFailureError(reported(event.error))
 
 
 def reported(error: ErrorInfo) -> Failure:
@@ -108,6 +109,22 @@ def reported(error: ErrorInfo) -> Failure:
     if error.code == "ENGINE_LOST":
         return Failure(error.code, error.message, "run it again; -v shows what it said last", error.exit_code)
     return Failure(error.code, error.message, error.hint, error.exit_code)
+
+
+def _with_what_is_done(failure: Failure, request: Request, outcome: Outcome) -> Failure:
+    """Return the failure; where the child told nothing any more, a restore says what the target holds."""
+    if failure.code != "ENGINE_LOST" or request.operation != "restore" or _is_dry(request):
+        return failure
+    message = f"{failure.message}: {_restored(outcome)}, and what it was writing may be half"
+    return Failure(failure.code, message, f"{_AGAIN}; -v shows what it said last", failure.exit_code)
+
+
+def _is_dry(request: Request) -> bool:
+    return request.restore is not None and request.restore.dry_run
+
+
+def _restored(outcome: Outcome) -> str:
+    return f"the target holds at least {show_count(outcome.files, 'file')} of the backup"
 
 
 def _stop(process: EngineProcess) -> None:
@@ -120,11 +137,11 @@ def _stop(process: EngineProcess) -> None:
 
 
 def _tell_what_is_done(interrupted: Interrupted, request: Request, outcome: Outcome) -> None:
-    if request.restore is not None and request.restore.dry_run:
+    if _is_dry(request):
         interrupted.done = "nothing was changed"
     elif request.operation == "restore":
-        interrupted.done = f"the target holds at least {show_count(outcome.files, 'file')} of the backup"
-        interrupted.hint = "run it again to go on; what is there already is not written again"
+        interrupted.done = _restored(outcome)
+        interrupted.hint = _AGAIN
     elif request.operation == "prune":
         gone = "no pack was deleted" if outcome.phase in _BEFORE_DELETING else "packs that no backup uses may be gone"
         interrupted.done = f"all backups are as they were; {gone}"

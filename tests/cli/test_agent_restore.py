@@ -96,7 +96,7 @@ def test_what_was_only_compared_by_size_and_time_is_told(programs: Programs, tre
     programs.back_up(tree)
     restore(programs, "--backup", "latest")
     for words, told in (
-        ((), "were there already and identical"),
+        ((), "objects there already and identical, not written again"),
         (("--overwrite", "if-changed"), "content was not compared (see --verify)"),
     ):
         assert told in restore(programs, "--backup", "latest", *words).out

@@ -48,7 +48,12 @@ def restore_backup(request: Request, channel: Channel) -> dict[str, Any]:
     def report(progress: Progress) -> None:
         channel.send(progress_event(progress, None))
 
-    hooks = Hooks(report=ProgressGate(report, SYSTEM_CLOCK.monotonic), cancelled=channel.cancelled, read_bucket=bucket)
+    hooks = Hooks(
+        report=ProgressGate(report, SYSTEM_CLOCK.monotonic),
+        cancelled=channel.cancelled,
+        read_bucket=bucket,
+        log=lambda level, message: channel.send(Log(level=level, message=message)),
+    )
     wanted = RestoreRequest(
         target=_in_place(request, order, backup) if order.in_place else order.target,
         paths=tuple(inner_path(path, backup.root.source.id) for path in order.paths),

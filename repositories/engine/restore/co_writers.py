@@ -3,7 +3,8 @@
 Owns forking them and handing files over. In one interpreter two writing threads hardly overlap; a process of its own
 has an interpreter, too. Each thread that has a window to write hands it to one of them and waits; each process has two
 channels, so that the next window is there when it is through with one. What a process did not do, or was doing when
-it died, is the caller's: a file that is there and whole is found so, and one that is not carries the mark.
+it died, is the caller's, and a death is told: a file that is there and whole is found so and counts as restored, and
+one that is not carries the mark.
 """
 
 import contextlib
@@ -12,10 +13,13 @@ import queue
 import select
 import signal
 import socket
+import threading
 import traceback
 import warnings
 from mmap import mmap
 from typing import Final, NoReturn
+
+import msgspec
 
 from repositories.engine.metadata.apply import AttributeClass
 from repositories.engine.restore.chunks import AnyChunks
@@ -42,6 +46,8 @@ class CoWriters:
         self._stop = mmap(-1, 1)
         self._processes: list[tuple[int, list[socket.socket]]] = []
         self._idle: queue.SimpleQueue[socket.socket] = queue.SimpleQueue()
+        self._dead: set[int] = set()
+        self._burying = threading.Lock()
         source.keep_little()
         with contextlib.suppress(OSError):
             for _ in range(count):
@@ -62,9 +68,17 @@ class CoWriters:
         parcel = [(numbers.setdefault(task.directory, len(numbers)), task.entry) for task in plain]
         if not plain or len(numbers) > MOST_DIRECTORIES:
             return tasks
-        outcome = self._have_written(parcel, list(numbers))
-        if outcome is None:
+        try:
+            channel = self._idle.get_nowait()
+        except queue.Empty:
             return tasks
+        try:
+            outcome = self._have_written(channel, parcel, list(numbers))
+        except OSError:
+            # Its channels are given to nobody any more.
+            self._tell_of_death(channel)
+            return [msgspec.structs.replace(task, untold=True) for task in tasks]
+        self._idle.put(channel)
         self._count(plain, outcome)
         if self._stop[0]:
             return []
@@ -85,27 +99,32 @@ class CoWriters:
         while self._processes:
             pid, channels = self._processes.pop()
             # Nothing is asked for but the end, which is always told.
-            if not _told(channels[0], 0, _GRACE_MILLISECONDS):
-                os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
+            if pid not in self._dead:
+                if not _told(channels[0], 0, _GRACE_MILLISECONDS):
+                    os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
             for channel in channels:
                 channel.close()
 
-    def _have_written(self, parcel: Parcel, directories: list[int]) -> Outcome | None:
-        """Return what became of a parcel; None if nobody can tell."""
-        try:
-            channel = self._idle.get_nowait()
-        except queue.Empty:
-            return None
-        try:
-            send_parcel(channel, parcel, directories)
-            while not _told(channel, select.POLLIN, _LOOK_MILLISECONDS):
-                self._pulse.beat()
-            outcome = receive_outcome(channel)
-        except OSError:
-            return None  # the process has died: its channels are given to nobody any more
-        self._idle.put(channel)
-        return outcome
+    def _have_written(self, channel: socket.socket, parcel: Parcel, directories: list[int]) -> Outcome:
+        """Return what became of a parcel. Raises OSError if nobody can tell."""
+        send_parcel(channel, parcel, directories)
+        while not _told(channel, select.POLLIN, _LOOK_MILLISECONDS):
+            self._pulse.beat()
+        return receive_outcome(channel)
+
+    def _tell_of_death(self, channel: socket.socket) -> None:
+        """Say once which process is gone, and how it ended; one that is being ended is no news."""
+        pid = next(pid for pid, channels in self._processes if channel in channels)
+        with self._burying:
+            if pid in self._dead or self._stop[0] or not _told(channel, 0, _GRACE_MILLISECONDS):
+                return
+            self._dead.add(pid)
+            _, status = os.waitpid(pid, 0)
+        self._pulse.warn(
+            f"process {pid}, which wrote files for this restore, {_ending(os.waitstatus_to_exitcode(status))}: the "
+            "restore looks at each file that it had in hand, writes what is not whole, and goes on"
+        )
 
     def _count(self, tasks: list[FileTask], outcome: Outcome) -> None:
         self._tally.restored_files(len(tasks) - len(outcome.left))
@@ -123,6 +142,16 @@ def most_at_once() -> int:
     Elsewhere than on Linux 1: libraries of other systems do not outlive a fork.
     """
     return min(len(os.sched_getaffinity(0)), _MOST) if hasattr(os, "sched_getaffinity") else 1
+
+
+def _ending(code: int) -> str:
+    """Return how a process ended, in words."""
+    if code >= 0:
+        return f"ended by itself with {code}"
+    try:
+        return f"was ended by signal {-code} ({signal.Signals(-code).name})"
+    except ValueError:
+        return f"was ended by signal {-code}"
 
 
 def _fork(source: AnyChunks, stop: mmap) -> tuple[int, list[socket.socket]]:

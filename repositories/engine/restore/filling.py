@@ -27,7 +27,8 @@ class FileTask(msgspec.Struct, frozen=True):
     """One file to write. `around` is about its directory.
 
     Made for every file, as are the other structs here: a frozen dataclass takes ten times as long to make.
-    `first` is where its first chunk lies, if that is known; `readers` read a large file ahead.
+    `first` is where its first chunk lies, if that is known; `readers` read a large file ahead. `untold` = a process of
+    this restore was to write it, and died before it told what it did.
     """
 
     directory: int
@@ -36,6 +37,7 @@ class FileTask(msgspec.Struct, frozen=True):
     around: Surroundings
     first: Place | None = None
     readers: ThreadPoolExecutor | None = None
+    untold: bool = False
 
 
 def by_place(task: FileTask) -> tuple[bytes, int, int]:

@@ -48,6 +48,10 @@ class RestorePulse:
             raise OperationCancelledError("the restore was cancelled", hint="run it again to go on where it stopped")
         self.report()
 
+    def warn(self, text: str) -> None:
+        """Tell people something that the restore goes on after."""
+        self._hooks.log("warning", text)
+
     def report(self) -> None:
         """Report progress now."""
         tally = self._tally

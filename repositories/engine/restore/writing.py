@@ -16,7 +16,7 @@ import msgspec
 
 from repositories.engine.errors import IntegrityError, ObjectMissingError, OperationCancelledError, RestoreTargetError
 from repositories.engine.metadata.extended import ACL_PREFIX, object_in
-from repositories.engine.restore.chunks import AnyChunks
+from repositories.engine.restore.chunks import AnyChunks, content_of
 from repositories.engine.restore.existing import Policy, Verdict
 from repositories.engine.restore.filling import FileTask, Filler, create
 from repositories.engine.restore.lacking import report_lacking
@@ -44,6 +44,7 @@ class FileWriter:
     def __init__(
         self, source: AnyChunks, policy: Policy, tally: Tally, taken: Callable[[int], None], room: Room
     ) -> None:
+        self._source = source
         self._filler = Filler(source, tally, self._take, self._go_on)
         self._taken = taken
         self._stopped = False
@@ -109,9 +110,7 @@ class FileWriter:
             return True
         verdict = self._policy.judge(task.directory, task.entry, status)
         if verdict is Verdict.IDENTICAL:
-            self._tally.existing()
-            if not self._policy.compares and task.entry.size:
-                self._tally.not_compared()
+            self._count_identical(task)
             reporter = self._tally.reporter(task.directory, task.path)
             report_lacking(object_in(task.directory, task.entry.name), status, task.entry, reporter)
             return False
@@ -119,6 +118,16 @@ class FileWriter:
             self._tally.kept(task.path)
             return False
         return True
+
+    def _count_identical(self, task: FileTask) -> None:
+        if task.untold and task.around.fresh:
+            # Nobody else writes here: the process that died has made it, and taken off the mark, so that it is whole.
+            self._tally.restored(task.entry)
+            self._tally.wrote(sum(each.length for each in content_of(self._source, task.entry) if each.chunk is not None))
+            return
+        self._tally.existing()
+        if not self._policy.compares and task.entry.size:
+            self._tally.not_compared()
 
     def _fill(self, task: FileTask, opened: _Opened) -> None:
         try:

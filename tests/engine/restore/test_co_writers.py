@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import os
+import shutil
 import signal
 import threading
 import time
@@ -135,10 +136,32 @@ def test_the_restore_goes_on_when_its_processes_are_killed(
             os.kill(os.getpid(), signal.SIGKILL)
 
     monkeypatch.setattr(co_writer, "Filler", type("Dying", (Filler,), {"fill": dying}))
+    said: list[tuple[str, str]] = []
+    hooks = Hooks(log=lambda level, text: said.append((level, text)))
+    result = restore_latest(repository, tmp_path / "out", verify=True, hooks=hooks)
+    assert_same(tree, describe(tmp_path / "out"))
+    assert (result.failed, result.kept, result.damaged) == (0, 0, 0)
+    assert written() < FILES
+    monkeypatch.setattr(run, "most_at_once", lambda: 1)
+    assert result == restore_latest(repository, tmp_path / "alone", verify=True), "none was there before"
+    assert len(set(said)) == len(said) == 2, said
+    assert all(
+        level == "warning" and "which wrote files for this restore, was ended by signal 9 (SIGKILL): the" in text
+        for level, text in said
+    )
+
+
+def test_what_was_there_before_is_told_as_such_when_a_process_dies(
+    tmp_path: Path, repository: Repository, tree: Description, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only what a process of this restore has made counts as restored."""
+    restore_latest(repository, tmp_path / "out")
+    shutil.rmtree(tmp_path / "out" / "directory 1")
+    monkeypatch.setattr(CoWriter, "write", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
     result = restore_latest(repository, tmp_path / "out", verify=True)
     assert_same(tree, describe(tmp_path / "out"))
-    assert (result.files + result.existing, result.failed, result.kept, result.damaged) == (FILES, 0, 0, 0)
-    assert written() < FILES
+    assert (result.files, result.failed, result.kept) == (FILES // 3, 0, 0)
+    assert result.existing == 2 * FILES // 3 + 2, "with their directories"
 
 
 def test_a_defect_in_a_process_costs_nothing_but_its_help(
