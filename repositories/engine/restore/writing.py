@@ -123,7 +123,8 @@ class FileWriter:
         if task.untold and task.around.fresh:
             # Nobody else writes here: the process that died has made it, and taken off the mark, so that it is whole.
             self._tally.restored(task.entry)
-            self._tally.wrote(sum(each.length for each in content_of(self._source, task.entry) if each.chunk is not None))
+            pieces = content_of(self._source, task.entry)
+            self._tally.wrote(sum(piece.length for piece in pieces if piece.chunk is not None))
             return
         self._tally.existing()
         if not self._policy.compares and task.entry.size:
