@@ -85,7 +85,7 @@ def run(options: Options) -> int:
         raise OutputLostError(
             f"the repository {created.repository.id} is made at {show_text(location)}, but its recovery code could not "
             f"be written ({os.strerror(errno.EPIPE) if isinstance(error, BrokenPipeError) else error.message})",
-            hint="the code is shown only once: keep the password well, or remove the repository and create it again",
+            hint="the password opens it: syncova-repo key recovery-code LOCATION --replace makes a new code",
         ) from error
     warn_if_public(password, terminal)
     return exits.DONE

@@ -1,5 +1,6 @@
 """Standard output that is full or closed: one line that says so, no traceback, and nothing lost without a word."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -62,6 +63,20 @@ def test_a_recovery_code_is_not_lost_without_a_word(programs: Programs, redirect
         assert reason in done.stderr
         assert str(location) in done.stderr
         assert programs.repo("list", location).code == exits.DONE
+        assert "syncova-repo key recovery-code LOCATION --replace makes a new code" in done.stderr
+
+
+def test_the_way_out_of_a_lost_recovery_code_locks_nobody_out(programs: Programs) -> None:
+    """What is told leads to one code, which opens, beside the password, which still does."""
+    location = programs.directory / "new"
+    run(programs, "| true", "repositories.cli", "create", location)
+    made = run(programs, "", "repositories.cli", "key", "recovery-code", location, "--replace", "--json")
+    code = programs.directory / "code"
+    code.touch(mode=0o600)
+    code.write_text(json.loads(made.stdout)["recovery_code"])
+    listed = programs.repo("key", "list", location, "--json").json["keys"]
+    assert sorted(each["role"] for each in listed) == ["password", "recovery_code"]
+    assert programs.repo("list", location, "--password-file", code, secret=False).code == exits.DONE
 
 
 def test_a_backup_runs_without_any_stream(programs: Programs) -> None:
