@@ -13,6 +13,7 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import ClassVar, Final
 
+from jobs.byte_ranges import ByteRange, RangeNotSatisfiableError
 from repositories.engine.display import show_path, show_text
 from repositories.engine.process.client import EngineProcess
 from repositories.engine.process.protocol import ContentBegins, ErrorInfo, Failed, Finished
@@ -55,23 +56,27 @@ class ContentBrokenOffError(SyncovaError):
 
 
 class Content:
-    """A file's bytes as an iterator of pieces, `size` in all; it holds a place for long answers until `close`."""
+    """A file's bytes as an iterator of pieces: `count` from `first` on, of `size`.
 
-    def __init__(self, backup: Backup, path: bytes) -> None:
+    It holds a place for long answers until `close`.
+    """
+
+    def __init__(self, backup: Backup, path: bytes, part: ByteRange | None = None) -> None:
         """Start the engine and wait for its word that the file is there.
 
         Raises RepositoryNotReachableError, LookupFailedError, PathNotInBackupError, ValidationFailedError,
-        TooManyLongAnswersError.
+        RangeNotSatisfiableError, TooManyLongAnswersError.
         """
         if not PLACES.take():
             raise TooManyLongAnswersError(
                 "As many downloads and followers are served now as this server has places for.",
                 hint="Ask again in a few seconds; SYNCOVA_WEB_THREADS makes more places.",
             )
+        self.is_part = part is not None
         self._open = contextlib.ExitStack()
         self._open.callback(PLACES.give_back)
         try:
-            self._begin(backup, path)
+            self._begin(backup, path, part or ByteRange(None, None))
         except BaseException:
             self.close()
             raise
@@ -87,13 +92,15 @@ class Content:
         """End the engine and free the place; may be repeated."""
         self._open.close()
 
-    def _begin(self, backup: Backup, path: bytes) -> None:
+    def _begin(self, backup: Backup, path: bytes, part: ByteRange) -> None:
         location = backup.repository.location
         if not location.startswith("/"):
             raise _unreachable(backup, path, "it lies on a remote medium, whose credentials only workers have")
         access = repository_access(repository_id=backup.repository_id)
         pipe, theirs = os.pipe()
-        order = LookOrder(manifest_id=backup.manifest_id, path=path, descriptor=theirs)
+        order = LookOrder(
+            manifest_id=backup.manifest_id, path=path, descriptor=theirs, first=part.first, last=part.last
+        )
         try:
             child = spawn(_environment(), "content", (theirs,))
         except BaseException:
@@ -106,7 +113,8 @@ class Content:
         self._process = self._open.enter_context(EngineProcess(_request(access, order), child=child))
         # First of all: a child that still writes is told by it, and leaves the repository in order.
         self._open.callback(os.close, pipe)
-        self.size = _size(self._awaited(), backup, path)
+        begins = _begun(self._awaited(), backup, path)
+        self.size, self.first, self.count = begins.size, begins.first, begins.count
 
     def _awaited(self) -> ContentBegins | Finished | Failed:
         """Return the first event that decides."""
@@ -124,9 +132,9 @@ class Content:
         while piece := self._piece(ends_at):
             sent += len(piece)
             yield piece
-        if sent != self.size:
+        if sent != self.count:
             # Its headers have promised more: this ends the connection, and the client knows.
-            raise ContentBrokenOffError(f"{sent:,} of {self.size:,} bytes were sent: the rest cannot be read.")
+            raise ContentBrokenOffError(f"{sent:,} of {self.count:,} bytes were sent: the rest cannot be read.")
 
     def _piece(self, ends_at: float) -> bytes:
         """Return the next bytes, b"" at the pipe's end."""
@@ -151,10 +159,10 @@ def _request(access: Opened, order: LookOrder) -> Request:
     return Request(operation="content", repository=repository, look=order)
 
 
-def _size(event: ContentBegins | Finished | Failed, backup: Backup, path: bytes) -> int:
-    """Return how many bytes come, or raise why none do."""
+def _begun(event: ContentBegins | Finished | Failed, backup: Backup, path: bytes) -> ContentBegins:
+    """Return which bytes come, or raise why none do."""
     if isinstance(event, ContentBegins):
-        return event.size
+        return event
     if isinstance(event, Failed):
         raise _failed(event.error, backup, path)
     if "other_type" in event.result:
@@ -163,6 +171,8 @@ def _size(event: ContentBegins | Finished | Failed, backup: Backup, path: bytes)
             hint="Restore it, or download the files in it.",
             details={"path": ["Is no regular file."]},
         )
+    if "beyond" in event.result:
+        raise RangeNotSatisfiableError(event.result["beyond"])
     raise PathNotInBackupError(
         f"Backup {backup.backup_id} does not hold the path: {event.result.get('missing')}.",
         hint=f"GET /api/v1/repositories/{backup.repository_id}/backups/{backup.id}/files lists what it holds.",

@@ -9,6 +9,7 @@ from rest_framework.exceptions import MethodNotAllowed
 from rest_framework.request import Request
 
 from jobs.backup_content import Content
+from jobs.byte_ranges import asked_range, tag_of
 from jobs.database_time import database_now
 from jobs.lookup_serializers import ContentFilter
 from jobs.negotiation import OwnForm
@@ -23,12 +24,14 @@ from syncova_project.rest import ApiView, actor_of
 class BackupContentView(ApiView):
     """GET downloads one regular file of a backup, where the server itself reaches the repository; else 409 says how.
 
-    The answer is the file's bytes and no JSON. One that is shorter than its Content-Length is not whole.
+    The answer is the file's bytes and no JSON. One that is shorter than its Content-Length is not whole; Range asks
+    for one stretch (206), with the ETag in If-Range for one of the same file.
     """
 
     content_negotiation_class = OwnForm
     scopes = {"GET": (Scope.BACKUPS_READ_CONTENT,)}
     queries, media = {"GET": ContentFilter}, {"GET": "application/octet-stream"}
+    ranges = frozenset({"GET"})
 
     def get(self, request: Request, repository_id: uuid.UUID, backup: str) -> StreamingHttpResponse:
         """Return the file's bytes."""
@@ -36,17 +39,20 @@ class BackupContentView(ApiView):
             raise MethodNotAllowed(str(request.method))
         path = self.query(request)["path"]
         found = backup_of(repository_id, backup)
-        content = Content(found, path)
+        tag = tag_of(found.manifest_id, path)
+        content = Content(found, path, asked_range(request.headers.get("Range"), request.headers.get("If-Range"), tag))
         try:
-            _record(actor_of(request), found, path, content.size)
+            _record(actor_of(request), found, path, content)
         except BaseException:
             content.close()
             raise
-        return _file(content, path)
+        return _file(content, path, tag)
 
 
-def _record(actor: str, backup: Backup, path: bytes, size: int) -> None:
-    details = {"path": show_path(path), "bytes": size, "backup_id": backup.backup_id}
+def _record(actor: str, backup: Backup, path: bytes, content: Content) -> None:
+    details: dict[str, object] = {"path": show_path(path), "bytes": content.count, "backup_id": backup.backup_id}
+    if content.is_part:
+        details["first_byte"] = content.first
     with transaction.atomic():
         audit_record(
             actor=actor,
@@ -58,15 +64,20 @@ def _record(actor: str, backup: Backup, path: bytes, size: int) -> None:
         )
 
 
-def _file(content: Content, path: bytes) -> StreamingHttpResponse:
+def _file(content: Content, path: bytes, tag: str) -> StreamingHttpResponse:
     # Never shown by a browser, whatever it holds: its type is not guessed, and it is an attachment.
     disposition = content_disposition_header(as_attachment=True, filename=_safe_name(path))
     headers = {
-        "Content-Length": str(content.size),
+        "Content-Length": str(content.count),
         "Content-Disposition": disposition or "attachment",
         "X-Content-Type-Options": "nosniff",
+        "Accept-Ranges": "bytes",
+        "ETag": tag,
     }
-    return StreamingHttpResponse(content, content_type="application/octet-stream", headers=headers)
+    if content.is_part:
+        headers["Content-Range"] = f"bytes {content.first}-{content.first + content.count - 1}/{content.size}"
+    status = 206 if content.is_part else 200
+    return StreamingHttpResponse(content, status=status, content_type="application/octet-stream", headers=headers)
 
 
 def _safe_name(path: bytes) -> str:

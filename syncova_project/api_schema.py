@@ -95,7 +95,8 @@ class ApiSchema(AutoSchema):
         """Return the query parameters and the headers that the view reads."""
         query = self._described.queries.get(self.method)
         needed = self._described.conditions.get(self.method)
-        return [each for each in (query, None if needed is None else _if_match(needed=needed)) if each is not None]
+        found = [each for each in (query, None if needed is None else _if_match(needed=needed)) if each is not None]
+        return [*found, *(_RANGE if self.method in self._described.ranges else ())]
 
     def get_request_serializer(self) -> Any:
         """Return the body that the view reads."""
@@ -118,6 +119,8 @@ class ApiSchema(AutoSchema):
         media, pending = self._described.media.get(self.method), self._described.pending.get(self.method)
         if media is not None:
             told[str(status), media] = OpenApiResponse(OpenApiTypes.BINARY, description="Done.")
+        if self.method in self._described.ranges:
+            told["206", media] = OpenApiResponse(OpenApiTypes.BINARY, description="The part that Range asks for.")
         if media is None or form is not None:
             success = None if status == 204 else form or OpenApiTypes.OBJECT
             told[str(status), "application/json"] = OpenApiResponse(success, description="Done.")
@@ -138,6 +141,15 @@ def complete(result: dict[str, Any], **_context: Any) -> dict[str, Any]:
     }
     forms["ErrorBody"]["examples"] = [ERROR_EXAMPLE]
     return result
+
+
+_RANGE = tuple(
+    OpenApiParameter(name, str, OpenApiParameter.HEADER, required=False, description=told)
+    for name, told in (
+        ("Range", "One stretch, such as bytes=100-199 or bytes=-100; anything else is passed over."),
+        ("If-Range", "The ETag of an earlier answer: of another file, all is sent."),
+    )
+)
 
 
 def _if_match(*, needed: bool) -> OpenApiParameter:

@@ -63,7 +63,7 @@ class ApiView(APIView):
     `bodies` and `queries` are what it reads, `examples` bodies that it takes, `answers` the forms of what it answers,
     in the words of answer_shapes, `statuses` with which status when that is not 200, `pending` the form of a 202 that
     stands for an answer to come, `media` what it answers instead of JSON, or beside it where it has a form,
-    `conditions` whether it needs the header If-Match (False: reads it where it is sent).
+    `conditions` whether it needs the header If-Match (False: reads it where it is sent), `ranges` which answer a part.
     """
 
     schema = ApiSchema()
@@ -82,6 +82,7 @@ class ApiView(APIView):
     pending: ClassVar[Mapping[str, Form]] = {}
     media: ClassVar[Mapping[str, str]] = {}
     conditions: ClassVar[Mapping[str, bool]] = {}
+    ranges: ClassVar[frozenset[str]] = frozenset()
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Check who asks; keep the raw body of a request with a key, which is part of what the key stands for."""
@@ -150,6 +151,8 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
     header = getattr(error, "auth_header", None)
     if header:
         response["WWW-Authenticate"] = header
+    for name, value in getattr(error, "headers", {}).items():
+        response[name] = value
     wait = getattr(error, "wait", None)
     if wait:
         response["Retry-After"] = str(int(wait) + 1)

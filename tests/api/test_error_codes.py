@@ -15,7 +15,6 @@ _OF_STACK = "ends a command of the stack, no request; tests/embedded and tests/s
 UNPROVOKED: dict[str, str] = {
     "ALREADY_RUNNING": _OF_STACK,
     "BIND_REFUSED": _OF_STACK,
-    "CONTENT_BROKEN_OFF": "ends a download under way, whose status is sent: test_backup_content names the class",
     "DATA_DIRECTORY": _OF_STACK,
     "SERVER_START": _OF_STACK,
     "SERVICE_USER": _OF_STACK,

@@ -89,6 +89,55 @@ def test_a_file_comes_whole_as_an_attachment_and_is_audited_and_nothing_else_com
     assert long_answers.PLACES._held == 0
 
 
+def part(backup: Backup, **headers: str) -> tuple[Any, bytes]:
+    """Download `large` with these headers, their underscores as dashes."""
+    client = ApiClient("backups.read_content")
+    sent = {name.replace("_", "-"): value for name, value in headers.items()}
+    response: Any = client.client.get(f"/api/v1/{address(backup, 'large')}", headers=client.headers | sent)
+    content = b"".join(response.streaming_content) if response.streaming else response.content
+    for close in response._resource_closers:
+        close()
+    return response, content
+
+
+def test_one_stretch_of_a_file_is_sent_when_it_is_asked_for(backup: Backup) -> None:
+    """RFC 9110: 206 with the place of the bytes; a broken download goes on where it ended, of the same file alone."""
+    whole, _ = part(backup)
+    tag, size = whole["ETag"], len(LARGE)
+    assert (whole.status_code, whole["Accept-Ranges"], tag[0], "Content-Range" in whole) == (200, "bytes", '"', False)
+    for asked, first, last in (
+        ("bytes=0-0", 0, 0),
+        ("bytes=699990-1400010", 699_990, 1_400_010),
+        ("bytes=2000000-", 2_000_000, size - 1),
+        ("bytes=-5", size - 5, size - 1),
+        (f"bytes=-{size + 1}", 0, size - 1),
+        ("Bytes = 7-999999999999", 7, size - 1),
+    ):
+        response, content = part(backup, Range=asked, If_Range=tag)
+        assert (response.status_code, response["ETag"], content) == (206, tag, LARGE[first : last + 1]), asked
+        assert response["Content-Range"] == f"bytes {first}-{last}/{size}"
+        assert response["Content-Length"] == str(last + 1 - first)
+    entry = AuditEntry.objects.filter(action="backup.read_content").order_by("id")[1]
+    assert (entry.details["first_byte"], entry.details["bytes"]) == (0, 1)
+    for headers in ({"Range": "bytes=0-1,4-5"}, {"Range": "bytes=5-4"}, {"Range": "lines=1-2"}, {"Range": "bytes=-"}):
+        response, content = part(backup, **headers)
+        assert (response.status_code, content) == (200, LARGE), headers
+    for other in ('"another"', f"W/{tag}", "Mon, 30 Nov 2026 02:00:00 GMT"):
+        response, content = part(backup, Range="bytes=0-1", If_Range=other)
+        assert (response.status_code, len(content)) == (200, size), other
+    assert long_answers.PLACES._held == 0
+
+
+def test_a_stretch_beyond_the_file_is_refused_with_its_size(backup: Backup) -> None:
+    count = AuditEntry.objects.filter(action="backup.read_content").count()
+    for asked in (f"bytes={len(LARGE)}-", "bytes=-0"):
+        answer = ApiClient().get(address(backup, "large"), Range=asked)
+        assert answer.refused(416, "RANGE_NOT_SATISFIABLE")["details"] == {"size": len(LARGE)}
+        assert answer.headers["Content-Range"] == f"bytes */{len(LARGE)}"
+    assert AuditEntry.objects.filter(action="backup.read_content").count() == count
+    assert long_answers.PLACES._held == 0
+
+
 def test_where_the_server_does_not_reach_it_the_command_to_type_does(backup: Backup, place: Ground) -> None:
     """execution.md, section 3: 409 with the command to type; and that command gives the file."""
     place.directory.joinpath("repository").rename(place.directory / "elsewhere")
@@ -122,8 +171,9 @@ def test_a_download_that_breaks_off_is_short_and_leaves_nothing(
     next(content)
     process = content._process
     assert process.kill()
-    with pytest.raises(ContentBrokenOffError):
+    with pytest.raises(ContentBrokenOffError) as broken:
         b"".join(content)
+    assert broken.value.code == "CONTENT_BROKEN_OFF"
     content.close()
     content = Content(backup, b"large")
     next(content)

@@ -42,9 +42,34 @@ class Contents:
 
     def read(self) -> Iterator[tuple[Piece, Data | None]]:
         """Yield the pieces in order with their data, None for a hole. Raises IntegrityError, ObjectMissingError."""
+        return self._loaded(self.pieces())
+
+    def part(self, span: range) -> Iterator[tuple[int, Data | None]]:
+        """Yield (length, data, or None for a hole) of the bytes in `span`; a chunk that has none of them is not read.
+
+        Raises as `read` does.
+        """
+        begun: deque[int] = deque()
+        for piece, data in self._loaded(self._touched(span, begun)):
+            begins = begun.popleft()
+            start, stop = max(0, span.start - begins), min(piece.length, span.stop - begins)
+            yield stop - start, None if data is None else memoryview(data)[start:stop]
+
+    def _touched(self, span: range, begun: deque[int]) -> Iterator[Piece]:
+        """Yield the pieces that have bytes of `span`; where each begins is put into `begun`."""
+        begins = 0
+        for piece in self.pieces():
+            if begins >= span.stop:
+                break
+            if begins + piece.length > span.start:
+                begun.append(begins)
+                yield piece
+            begins += piece.length
+
+    def _loaded(self, pieces: Iterator[Piece]) -> Iterator[tuple[Piece, Data | None]]:
         ahead: deque[tuple[Piece, Future[Data] | None]] = deque()
         try:
-            for piece in self.pieces():
+            for piece in pieces:
                 ahead.append((piece, self.readers.submit(self._read, piece) if piece.chunk is not None else None))
                 if len(ahead) > _AHEAD:
                     yield _taken(*ahead.popleft())

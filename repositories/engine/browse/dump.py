@@ -35,21 +35,24 @@ def dumped_object(source: AnyChunks, backup: Backup, path: bytes) -> tuple[bytes
     return path, entry
 
 
-def dump_file(source: AnyChunks, path: bytes, entry: Entry | None, emit: Emit) -> Dumped:
-    """Put out the bytes of a regular file. Raises ConfigurationError for anything else, IntegrityError."""
+def dump_file(source: AnyChunks, path: bytes, entry: Entry | None, emit: Emit, span: range | None = None) -> Dumped:
+    """Put out the bytes of a regular file, or those in `span`, which lies within it.
+
+    Raises ConfigurationError for anything else, IntegrityError.
+    """
     if entry is None or entry.type != EntryType.FILE:
         raise ConfigurationError(f"{show_path(path or b'.')} is no regular file", hint="dump it with --format tar")
-    done = Dumped(members=1)
+    done, wanted = Dumped(members=1), range(entry.size) if span is None else span
     try:
         with ThreadPoolExecutor(_READERS, "syncova-read") as readers:
-            for piece, data in Contents(source, entry, readers).read():
+            for length, data in Contents(source, entry, readers).part(wanted):
                 if data is None:
-                    emit_zeros(emit, piece.length)
+                    emit_zeros(emit, length)
                 else:
                     emit(data)
-                done.written += piece.length
+                done.written += length
     except (IntegrityError, ObjectMissingError) as error:
-        told = f"{done.written:,} of {entry.size:,} bytes were put out"
+        told = f"{done.written:,} of {wanted.stop - wanted.start:,} bytes were put out"
         raise IntegrityError(
             f"{show_path(path)} cannot be read whole: {error.message}; {told}",
             hint="check shows what is damaged; another backup may hold it whole",

@@ -17,11 +17,13 @@ from repositories.engine.process.describe import entry_type_name
 from repositories.engine.process.look_operation import begin_look
 from repositories.engine.process.paths import inner_path
 from repositories.engine.process.protocol import ContentBegins
-from repositories.engine.process.requests import Request
+from repositories.engine.process.requests import LookOrder, Request
 
 
 def write_content(request: Request, channel: Channel) -> dict[str, Any]:
-    """Put out the file; `missing` or `other_type` says that there is none.
+    """Put out the file, or the part of it that is asked for; `missing` or `other_type` says that there is none.
+
+    `beyond`, its size, says that it ends before that part.
 
     Raises IntegrityError where it is not whole, OperationCancelledError where nobody takes it.
     """
@@ -38,8 +40,11 @@ def write_content(request: Request, channel: Channel) -> dict[str, Any]:
     path, entry = dumped_object(source, backup, path)
     if entry is None or entry.type != EntryType.FILE:
         return {"other_type": "directory" if entry is None else entry_type_name(entry)}
+    span = _span(order, entry.size)
+    if not span and (order.first, order.last) != (None, None):
+        return {"beyond": entry.size}
     with repository.begin_read():
-        channel.send(ContentBegins(size=entry.size))
+        channel.send(ContentBegins(size=entry.size, first=span.start, count=span.stop - span.start))
         pipe = order.descriptor
 
         def emit(data: Data) -> None:
@@ -47,7 +52,15 @@ def write_content(request: Request, channel: Channel) -> dict[str, Any]:
                 raise OperationCancelledError("nobody takes the content any more", hint="ask again")
             _write(pipe, data)
 
-        return {"bytes": dump_file(source, path, entry, emit).written}
+        return {"bytes": dump_file(source, path, entry, emit, span).written}
+
+
+def _span(order: LookOrder, size: int) -> range:
+    """Return the bytes that are asked for, as far as they are there; empty where none are."""
+    if order.first is None:
+        return range(0 if order.last is None else max(0, size - order.last), size)
+    end = size if order.last is None else min(order.last + 1, size)
+    return range(min(order.first, end), end)
 
 
 def _write(pipe: int, data: Data) -> None:

@@ -177,9 +177,11 @@ class Log(_Event, frozen=True, kw_only=True, tag="log"):
 
 
 class ContentBegins(_Event, frozen=True, kw_only=True, tag="content_begins"):
-    """The file's bytes, so many, come through the pipe of the request from now on."""
+    """The file has `size` bytes; `count` of them, from `first` on, come through the pipe of the request now."""
 
     size: int
+    first: int = 0
+    count: int
 
 
 class Finished(_Event, frozen=True, kw_only=True, tag="finished"):

@@ -193,7 +193,8 @@ class LookOrder(Struct, frozen=True, kw_only=True):
     """What to look for in one backup: the directory at `path`, or what `pattern` fits.
 
     One answer has `limit` entries, and `most_bytes` of JSON, at most, and begins after `after`: a name in the
-    directory, or a path. `content` writes the file at `path` to `descriptor`, a pipe that the child was started with.
+    directory, or a path. `content` writes the file at `path` to `descriptor`, a pipe that the child was started with:
+    all of it, or from byte `first` to `last`, both included (None: to its end), or without `first` its `last` bytes.
     """
 
     manifest_id: str
@@ -204,6 +205,8 @@ class LookOrder(Struct, frozen=True, kw_only=True):
     limit: int = 200
     most_bytes: int = 512 * 1024
     descriptor: int | None = None
+    first: int | None = None
+    last: int | None = None
 
 
 class Request(Struct, frozen=True, kw_only=True):
