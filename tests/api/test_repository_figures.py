@@ -7,6 +7,7 @@ import pytest
 
 from syncova_project import clock
 from tests.api.client import ApiClient
+from tests.api.test_history_indexes import asked, long_history, plan_of
 from tests.jobs.builders import make_run
 from tests.repositories.builders import make_backup, make_repository
 
@@ -82,6 +83,17 @@ def test_the_proven_share_is_what_each_days_last_check_told() -> None:
         "percent": 100,
         "oldest_verified_at": "2026-10-01T00:00:00.000000Z",
     }
+
+
+def test_what_is_proven_is_read_without_the_history() -> None:
+    """With thousands of backup runs: an index leads to the checks."""
+    long_history()
+    repository, client = make_repository(), ApiClient()
+    make_check(repository, clock.now(), 100)
+    asks = asked(lambda: client.get(f"repositories/{repository.id}"), "runs")
+    assert len(asks) == 2
+    for query in asks:
+        assert "Seq Scan on runs" not in plan_of(query), query
 
 
 def test_what_the_newest_check_did_not_tell_is_not_claimed() -> None:
