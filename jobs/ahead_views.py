@@ -24,6 +24,7 @@ from jobs.objectives import plans_of
 from jobs.preview_serializers import CountFilter, JobPreviewBody
 from jobs.previews import preview_row
 from jobs.serializers import ONE_OF_BOTH, JobInput
+from jobs.services.job_rows import seen_repository
 from jobs.services.job_validation import job_problems
 from jobs.services.job_windows import previewed_rules
 from jobs.services.new_job import parsed_schedules
@@ -78,6 +79,9 @@ class PreviewView(ApiView):
         # A job without schedules runs by hand, and its preview says so.
         plans = [one.plan for one in parsed_schedules(given or [_BY_HAND], now=start)]
         job, repository_id = None, body.get("repository_id")
+        if repository_id is not None:
+            # Its windows are told, so that it has to be one that the caller sees.
+            seen_repository(repository_id)
         if body.get("job_id") is not None:
             job = job_listed(body["job_id"])
             repository_id = repository_id or job.repository_id

@@ -36,13 +36,19 @@ def lock_jobs(job_ids: Collection[uuid.UUID]) -> dict[uuid.UUID, Job]:
     return {job.id: job for job in kept.order_by("id")}
 
 
-def ready_repository(repository_id: uuid.UUID) -> Repository:
-    """Return a repository that takes backups; raises ValidationFailedError or RepositoryNotReadyError."""
+def seen_repository(repository_id: uuid.UUID) -> Repository:
+    """Return a repository that a body names and its sender sees; raises ValidationFailedError."""
     repository = within_sight(Repository.objects.filter(id=repository_id), "worker_group").first()
     if repository is None:
         raise ValidationFailedError(
             "repository_id: there is no such repository.", details={"repository_id": "there is no such repository."}
         )
+    return repository
+
+
+def ready_repository(repository_id: uuid.UUID) -> Repository:
+    """Return a repository that takes backups; raises ValidationFailedError or RepositoryNotReadyError."""
+    repository = seen_repository(repository_id)
     accepted, why = accepts_backups(repository)
     if not accepted:
         raise RepositoryNotReadyError(f"The repository {repository.name} takes no backups: {why}")

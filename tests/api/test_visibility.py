@@ -157,6 +157,11 @@ def test_bodies_cannot_name_what_is_not_seen() -> None:
     )
     for level in ({"repository_id": str(south.repository.id)}, {"job_id": str(south.job.id)}):
         client.post("windows", {**BLACKOUT, "name": "w", **level}).refused(400, "VALIDATION_FAILED")
+    preview = {"schedule": {"type": "hourly", "minute": 0}, "repository_id": str(south.repository.id)}
+    refused = client.post("jobs/preview", preview).refused(400, "VALIDATION_FAILED")
+    unknown = client.post("jobs/preview", {**preview, "repository_id": str(uuid.uuid4())})
+    assert unknown.refused(400, "VALIDATION_FAILED") == refused
+    assert client.post("jobs/preview", {**preview, "repository_id": str(north.repository.id)}).status == 200
     copy = {"from_repository_id": str(south.repository.id)}
     client.post(f"repositories/{north.repository.id}/copy", copy).refused(409, "REPOSITORY_NOT_READY")
 
