@@ -114,6 +114,7 @@ JOB: Final = named(
             "max_runtime_seconds": or_null(NUMBER),
             "hooks": many(OPEN | {"properties": {"moment": one_of(HookMoment), "name": TEXT}}),
             "depends_on": many(PLACE),
+            "unseen_dependencies": NUMBER,
             "revision": NUMBER,
             "created_at": INSTANT,
             "updated_at": INSTANT,

@@ -12,6 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from jobs.answers import DECISIONS, REVISIONS, SCHEDULE_EVENTS
+from jobs.job_names import shown_snapshots
 from jobs.listing import job_remembered
 from jobs.models import JobRevision, ScheduleDecision, ScheduleEvent
 from jobs.schedule_sentences import event_sentence
@@ -39,7 +40,9 @@ class JobRevisionsView(ApiView):
         rows = JobRevision.objects.filter(job=job)
         page = read_page(rows, PageRequest(NEWEST_REVISION, {"job": job_id}, wanted["cursor"], wanted["limit"]))
         before = rows.filter(number__lt=page.rows[-1].number).order_by("-number").first() if page.rows else None
-        shown = [_revision_json(row, earlier) for row, earlier in pairwise([*page.rows, before]) if row is not None]
+        kept = pairwise([*page.rows, before])
+        jobs = shown_snapshots([row.snapshot for row in page.rows])
+        shown = [_revision_json(row, earlier, job) for (row, earlier), job in zip(kept, jobs, strict=True) if row]
         return Response({"revisions": shown, "next_cursor": page.next_cursor})
 
 
@@ -99,13 +102,13 @@ def _event_json(row: ScheduleEvent) -> dict[str, Any]:
     }
 
 
-def _revision_json(row: JobRevision, earlier: JobRevision | None) -> dict[str, Any]:
+def _revision_json(row: JobRevision, earlier: JobRevision | None, job: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "number": row.number,
         "created_at": instant(row.created_at),
         "created_by": row.created_by,
         "changed": _changed(row.snapshot, earlier.snapshot) if earlier is not None else [],
-        "job": row.snapshot,
+        "job": job,
     }
 
 

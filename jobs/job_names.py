@@ -4,9 +4,9 @@ Owns the neutral words. Texts that are kept for all readers are made within `tol
 """
 
 import uuid
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 from django.utils.translation import gettext as _
 
@@ -51,13 +51,36 @@ def held_subject(run: Run) -> str:
     return waited_for(run) or another_job() if run.held_code in _BY_JOB else run.held_subject
 
 
-def predecessor_name(dependency: JobDependency) -> str:
-    """Return the name of a predecessor that was loaded with its repository."""
-    job = dependency.predecessor
-    return job.name if sees(job.repository.worker_group) else another_job()
+def dependencies_json(dependencies: Sequence[JobDependency]) -> dict[str, Any]:
+    """Return what a job waits for, loaded with its repositories; of what the caller does not see, the number alone."""
+    jobs = [one.predecessor for one in dependencies]
+    shown = [{"id": str(job.id), "name": job.name} for job in jobs if sees(job.repository.worker_group)]
+    return {"depends_on": shown, "unseen_dependencies": len(jobs) - len(shown)}
+
+
+def shown_snapshots(snapshots: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return snapshots of revisions without the ids of jobs that the caller does not see; their number is beside."""
+    found = Job.objects.filter(id__in={one for snapshot in snapshots for one in snapshot.get("depends_on", ())})
+    seen = set(map(str, within_sight(found, "repository__worker_group").values_list("id", flat=True)))
+    return [_shown_snapshot(snapshot, seen) for snapshot in snapshots]
+
+
+def told_dependencies(ids: Iterable[str]) -> list[str]:
+    """Return ids for a text that is kept, those of jobs that its readers do not see as `another_job`."""
+    known = within_sight(Job.objects.filter(id__in=set(ids)), "repository__worker_group")
+    seen = set(map(str, known.values_list("id", flat=True)))
+    return [one if one in seen else another_job() for one in ids]
 
 
 def names_of(job_ids: Collection[uuid.UUID]) -> dict[uuid.UUID, str]:
     """Return the names of jobs by their ids, deleted ones as well."""
     rows = Job.objects.filter(id__in=job_ids).values_list("id", "name", "repository__worker_group")
     return {job_id: name if sees(group) else another_job() for job_id, name, group in rows}
+
+
+def _shown_snapshot(snapshot: Mapping[str, Any], seen: Collection[str]) -> dict[str, Any]:
+    ids = snapshot.get("depends_on", [])
+    shown = [one for one in ids if one in seen]
+    # Revisions from before there were dependencies name none.
+    unseen = {"unseen_dependencies": len(ids) - len(shown)}
+    return {**snapshot, "depends_on": shown, **unseen} if len(ids) > len(shown) else dict(snapshot)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from jobs.job_names import predecessor_name
+from jobs.job_names import dependencies_json
 from jobs.listing import HeldSentences
 from jobs.models import Job, JobSource, Run, RunEvent, Schedule, TaskRun
 from jobs.operation_serializers import shown_parameters
@@ -55,9 +55,7 @@ def job_json(job: Any, sentences: HeldSentences) -> dict[str, Any]:
         "start_deadline_seconds": job.start_deadline_seconds,
         "hooks": job.hooks,
         "max_runtime_seconds": job.max_runtime_seconds,
-        "depends_on": [
-            {"id": str(one.predecessor_id), "name": predecessor_name(one)} for one in job.listed_dependencies
-        ],
+        **dependencies_json(job.listed_dependencies),
         "revision": job.revision_number,
         "created_at": instant(job.created_at),
         "updated_at": instant(job.updated_at),

@@ -1,6 +1,7 @@
 """Admin pages of jobs, their revisions and dependencies."""
 
 import datetime as dt
+import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from django.utils.html import format_html
 from jobs.admin.job_actions import ACTIONS
 from jobs.admin.job_panels import job_headline, job_panels, standing
 from jobs.admin.marks import marked
+from jobs.job_names import shown_snapshots
 from jobs.models import Job, JobDependency, JobRevision, Run, Schedule
 from jobs.selectors import phase
 from jobs.states import ACTIVE_STATES, ScheduleState
@@ -163,10 +165,15 @@ class JobRevisionAdmin(HistoryList, PageAdmin):
     fields = readonly_fields = (
         shown("job__name", "job"),
         "number",
-        shown("snapshot"),
+        "was",
         "created_at",
         shown("created_by"),
     )
+
+    @admin.display(description="snapshot")
+    def was(self, revision: JobRevision) -> str:
+        """Show the revision, without ids of jobs that the person does not see."""
+        return single_line(json.dumps(shown_snapshots([revision.snapshot])[0], ensure_ascii=False))
 
 
 @admin.register(JobDependency)

@@ -8,6 +8,7 @@ from typer import Argument, Option
 from jobs.ctl.api import Api
 from jobs.ctl.names import find_job
 from jobs.ctl.server import find_server
+from jobs.ctl.shapes import waited_for
 from repositories.console import exits
 from repositories.console.failures import CommandError
 from repositories.console.options import OutputOptions
@@ -35,7 +36,7 @@ def run(options: Options) -> int:
     terminal, api = terminal_of(options), Api(find_server())
     job, wanted = find_job(api, options.job), [find_job(api, name)["id"] for name in options.on]
     changed = api.put(f"jobs/{job['id']}/dependencies", {"depends_on": wanted})
-    names = ", ".join(show_text(one["name"]) for one in changed["depends_on"])
+    names = ", ".join(waited_for(changed))
     terminal.table([("job", show_text(changed["name"])), ("waits for", names or "none")])
     terminal.document(changed)
     return exits.DONE

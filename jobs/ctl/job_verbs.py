@@ -207,7 +207,7 @@ def _tell(terminal: Terminal, job: Json) -> None:
     for source in job["sources"]:
         rows.append(("source", source["path"]))
         rows.extend(("  exclude", show_text(pattern)) for pattern in source["exclude_patterns"])
-    rows.extend(("waits for", show_text(one["name"])) for one in job["depends_on"])
+    rows.extend(("waits for", name) for name in shapes.waited_for(job))
     for hook in job["hooks"]:
         rows.append(("hook", f"{show_text(hook['moment'].replace('_', ' '))}: {show_text(hook['name'])}"))
     if job["start_deadline_seconds"]:

@@ -51,6 +51,12 @@ def standing(job: Mapping[str, Any]) -> str:
     return state("flagged" if flagged and job["status"] == "active" else job["status"])
 
 
+def waited_for(job: Mapping[str, Any]) -> list[str]:
+    """Return the names of the jobs that a job waits for, and how many more whoever asks does not see."""
+    names, unseen = [show_text(one["name"]) for one in job["depends_on"]], job["unseen_dependencies"]
+    return [*names, f"{unseen} that you do not see"] if unseen else names
+
+
 def next_run(job: Mapping[str, Any]) -> str:
     """Return when a job is due next and what postpones it, or that it runs by hand; of a paused one, nothing is."""
     if job["next_run_at"] or job["status"] != "active" or job["schedules"]:

@@ -1,6 +1,7 @@
 """Saying which jobs a job waits for (C4): all of them at once, with no cycle, also across two edits at the same time.
 
-Owns the rows of `job_dependencies`. The lock of the graph comes before the jobs', and those in the order of their ids.
+Owns the rows of `job_dependencies`. What the caller does not see stays: it was not shown, so nobody left it out.
+The lock of the graph comes before the jobs', and those in the order of their ids.
 """
 
 import datetime as dt
@@ -19,16 +20,17 @@ from jobs.revisions import write_revision
 from jobs.services.job_rows import lock_jobs
 from jobs.services.new_job import MAX_DEPENDENCIES
 from syncova_project.access.services import audit_record
-from syncova_project.access.visibility import sees, visible_groups
+from syncova_project.access.visibility import sees, visible_groups, within_sight
 from syncova_project.errors import ValidationFailedError
 
 _FIELD: Final = "depends_on"
 
 
 def job_depend(*, job_id: uuid.UUID, depends_on: Sequence[uuid.UUID], actor: str, now: dt.datetime) -> Job:
-    """Let a job wait for exactly these; a change makes a revision, and what waits is looked at again at once.
+    """Let a job wait for exactly these, and for what the caller does not see; what waits is looked at again at once.
 
-    Raises JobNotFoundError, ValidationFailedError naming what is no job, or DependencyCycleError naming the way round.
+    A change makes a revision. Raises JobNotFoundError, ValidationFailedError naming what is no job, or
+    DependencyCycleError naming the way round.
     """
     with transaction.atomic():
         job, predecessors = lock_with_predecessors(job_id, depends_on)
@@ -55,12 +57,15 @@ def lock_with_predecessors(
 
 
 def replace_dependencies(job: Job, predecessors: Sequence[Job], *, now: dt.datetime) -> bool:
-    """Let a locked job wait for exactly these locked ones; False: it did already. Raises DependencyCycleError."""
-    before = set(JobDependency.objects.filter(job=job).values_list("predecessor_id", flat=True))
-    if before == {one.id for one in predecessors}:
+    """Let a locked job wait for these locked ones, and for what it waited for that the caller does not see.
+
+    False: it did already. Raises DependencyCycleError.
+    """
+    shown = within_sight(JobDependency.objects.filter(job=job), "predecessor__repository__worker_group")
+    if set(shown.values_list("predecessor_id", flat=True)) == {one.id for one in predecessors}:
         return False
     _refuse_cycle(job, predecessors)
-    JobDependency.objects.filter(job=job).delete()
+    shown.delete()
     add_dependencies(job, predecessors, now=now)
     return True
 

@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from jobs.job_names import told_dependencies, told_to_group
 from jobs.models import Job
 from jobs.revisions import snapshot_of, write_revision
 from jobs.services.job_rows import audit_job
@@ -26,13 +27,16 @@ def write_down(job: Job, before: Mapping[str, Any], actor: str, now: dt.datetime
     job.updated_at = now
     job.save(update_fields=["revision_number", "updated_at"])
     write_revision(job, actor, now=now)
-    told = {
-        "revision": job.revision_number,
-        "before": {name: _told(before[name], job.revision_number - 1) for name in names},
-        "after": {name: _told(after[name], job.revision_number) for name in names},
-    }
+    # Kept for all who see this job; the revisions have all ids.
+    with told_to_group(job.repository.worker_group):
+        told = {
+            "revision": job.revision_number,
+            "before": {name: _told(name, before[name], job.revision_number - 1) for name in names},
+            "after": {name: _told(name, after[name], job.revision_number) for name in names},
+        }
     audit_job(job, "job.change", actor, now, **told)
 
 
-def _told(value: Any, revision: int) -> Any:
+def _told(name: str, value: Any, revision: int) -> Any:
+    value = told_dependencies(value) if name == "depends_on" else value
     return value if len(json.dumps(value)) <= _MOST_TOLD else {"in_revision": revision}

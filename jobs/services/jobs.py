@@ -6,7 +6,7 @@ Owns these four writes. A pause cancels what waits and lets what runs go on; a d
 import datetime as dt
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from django.db import transaction
 
@@ -41,7 +41,10 @@ from jobs.services.schedules import (
 from jobs.states import CancelOrigin, RunState
 from jobs.window_rows import change_windows, plan_by_windows
 from repositories.identifiers import new_id
+from syncova_project.access.visibility import within_sight
 from syncova_project.preconditions import ANY_STATE, Condition
+
+_NEEDED_UNSEEN: Final = "Remove the dependency from them first; somebody who sees all of them can."
 
 
 def job_create(new: NewJob, *, actor: str, now: dt.datetime, windows: Sequence[Mapping[str, Any]] = ()) -> Job:
@@ -157,9 +160,10 @@ def _insert_job(new: NewJob, name: str, runner_id: uuid.UUID, now: dt.datetime) 
 def _refuse_needed(job: Job) -> None:
     needing = JobDependency.objects.filter(predecessor=job, job__deleted_at__isnull=True)
     names = sorted(names_of(set(needing.values_list("job_id", flat=True))).values())
+    unseen = within_sight(needing, "job__repository__worker_group").count() < len(names)
     if names:
         raise JobNeededError(
             f"Other jobs wait for {job.name}: {', '.join(names)}.",
-            hint="Remove the dependency from them first.",
+            hint=_NEEDED_UNSEEN if unseen else "Remove the dependency from them first.",
             details={"jobs": names},
         )

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from jobs.admission import admit_waiting
 from jobs.deadlines import expire_late
-from jobs.models import Job, JobDependency, Run
+from jobs.models import Job, JobDependency, JobRevision, Run
 from jobs.services import job_change, job_depend
 from syncova_project.access.models import AuditEntry, SightLimit
 from syncova_project.access.visibility import visible_groups
@@ -62,7 +62,8 @@ def test_why_a_run_waits_names_no_job_that_is_not_seen(code: str) -> None:
         assert SECRET in str(free.get(address).json), address
         assert "ended as failed" not in text
     assert limited.get(f"runs/{run.id}").json["held"]["subject"] == "another job"
-    assert limited.get(f"jobs/{north.id}").json["depends_on"] == [{"id": str(south.id), "name": "another job"}]
+    shown = limited.get(f"jobs/{north.id}").json
+    assert (shown["depends_on"], shown["unseen_dependencies"], str(south.id) in str(shown)) == ([], 1, False)
     refused = limited.post(f"jobs/{north.id}/run").refused(409, "JOB_ACTIVE")
     assert (SECRET in str(refused), HELD[code] in refused["message"]) == (False, True)
 
@@ -77,13 +78,16 @@ def test_no_page_of_the_admin_names_it() -> None:
     user = User.objects.create_user("nora", is_staff=True)
     user.groups.add(Group.objects.get(name="administrators"))
     SightLimit.objects.create(user=user, worker_groups=["north"])
-    _, north = across()
+    south, north = across()
     run, pages = waiting(north, "dependency"), Client()
     pages.force_login(user)
     addresses = [reverse("admin:jobs_run_queue"), reverse("admin:jobs_run_change", args=[run.pk])]
     addresses += [reverse("admin:jobs_job_change", args=[north.pk]), reverse("admin:jobs_jobdependency_changelist")]
+    last = JobRevision.objects.get(job=north, number=2)
+    addresses += [reverse("admin:jobs_jobrevision_change", args=[last.pk])]
     for address in [*addresses, "/admin/", reverse("admin:jobs_job_changelist")]:
-        assert SECRET not in pages.get(address).content.decode(), address
+        shown = pages.get(address).content.decode()
+        assert (SECRET in shown, str(south.pk) in shown) == (False, False), address
     for address in addresses[:2]:
         assert HELD["dependency"] in pages.get(address).content.decode(), address
 
@@ -99,10 +103,15 @@ def test_what_is_kept_for_all_readers_names_it_neither() -> None:
     fields = {"depends_on": [], "name": "alone"}
     job_change(job_id=north.id, fields=fields, condition=ANY_STATE, actor="alice", now=NOW)
     job_depend(job_id=north.id, depends_on=[south.id], actor="alice", now=NOW)
+    job_change(job_id=north.id, fields={"depends_on": []}, condition=ANY_STATE, actor="alice", now=NOW)
     assert AuditEntry.objects.filter(action="job.depend").first().details["depends_on"] == ["another job"]  # type: ignore[union-attr]
     limited = client_of("north")
     for address in ("audit", "runs", f"runs/{run.id}/events", f"runs/{run.id}/log", f"jobs/{north.id}/revisions"):
-        assert SECRET not in str(limited.get(address).json), address
+        text = str(limited.get(address).json)
+        assert (SECRET in text, str(south.id) in text) == (False, False), address
+    told = [row["job"] for row in limited.get(f"jobs/{north.id}/revisions").json["revisions"]]
+    assert [(one["depends_on"], one.get("unseen_dependencies")) for one in told[1:3]] == [([], 1), ([], None)]
+    assert str(south.id) in str(ApiClient().get(f"jobs/{north.id}/revisions").json)
 
 
 def test_refusals_name_it_neither() -> None:
@@ -110,11 +119,29 @@ def test_refusals_name_it_neither() -> None:
     of_south, last = client_of("south"), make_job(repository=make_repository(worker_group="south"), name="last")
     refused = of_south.delete(f"jobs/{south.id}").refused(409, "JOB_NEEDED")
     assert (refused["details"]["jobs"], "north" in str(refused)) == (["another job"], False)
+    assert "somebody who sees all of them" in refused["hint"]
     JobDependency.objects.create(job=last, predecessor=north, created_at=NOW)
     asked = {"depends_on": [str(last.id)]}
     refused = of_south.request("PUT", f"jobs/{south.id}/dependencies", asked).refused(409, "DEPENDENCY_CYCLE")
     assert refused["details"]["jobs"] == [SECRET, "last", "another job", SECRET]
     assert "north" not in str(refused)
+
+
+def test_what_is_not_seen_is_neither_named_nor_taken_away() -> None:
+    """A change of what is waited for is one of what was shown: nobody left out what they were not shown."""
+    (south, north), first = across(), make_job(repository=make_repository(worker_group="north"), name="first")
+    limited, address = client_of("north"), f"jobs/{north.id}"
+    for ids in ([str(first.id)], []):
+        tag = str(limited.get(address).headers["ETag"])
+        shown = limited.request("PATCH", address, {"depends_on": ids}, **{"If-Match": tag}).json
+        assert ([one["id"] for one in shown["depends_on"]], shown["unseen_dependencies"]) == (ids, 1)
+    shown = limited.request("PUT", f"{address}/dependencies", {"depends_on": []}).json
+    assert shown["unseen_dependencies"] == 1
+    named = {"depends_on": [str(south.id)]}
+    limited.request("PUT", f"{address}/dependencies", named).refused(400, "VALIDATION_FAILED")
+    assert JobDependency.objects.get().predecessor_id == south.id
+    assert ApiClient().request("PUT", f"{address}/dependencies", {"depends_on": []}).json["unseen_dependencies"] == 0
+    assert not JobDependency.objects.exists()
 
 
 @pytest.mark.django_db(transaction=True)
@@ -128,4 +155,5 @@ def test_the_command_line_names_it_neither(ctl: Ctl, monkeypatch: Any, tmp_path:
         for form in ((), ("--json",)):
             told = ctl(*words, *form)
             assert (told.code, SECRET in told.out + told.err) == (0, False), told
-        assert words[0] == "status" or "another job" in told.out, told
+        shown = "1 that you do not see" if words == ("job", "show", north.name) and not form else "another job"
+        assert words[0] == "status" or shown in told.out, told
