@@ -19,6 +19,8 @@ from jobs.ctl.server import Server
 from repositories.console.failures import Failure, ReportedFailureError
 
 SECONDS: Final = 30
+# Longer than the server waits for the next piece of a file, so that it is the one who says what is wrong.
+LONG_SECONDS: Final = 90
 _LIMIT: Final = 64 * 1024 * 1024
 _LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 Json = dict[str, Any]
@@ -43,6 +45,16 @@ class Api:
         """Return what is at `path` below /api/v1/; parameters that are None are left out."""
         given = {name: value for name, value in (query or {}).items() if value is not None}
         return self._send("GET", f"{path}?{urlencode(given)}" if given else path)
+
+    def opened(self, path: str, query: Mapping[str, Any]) -> Any:
+        """Return the answer at `path` for its bytes, to be closed by the caller; the server may look for them first."""
+        try:
+            return self._opener.open(self._built("GET", f"{path}?{urlencode(query)}"), timeout=LONG_SECONDS)
+        except urllib.error.HTTPError as error:
+            with error:
+                self._refused(error.code, error.read(_LIMIT))
+        except (urllib.error.URLError, http.client.HTTPException, OSError) as error:
+            self._away(error)
 
     def post(self, path: str, body: Mapping[str, Any] | None = None) -> Json:
         """Ask for a change that may be repeated."""
@@ -87,19 +99,22 @@ class Api:
             self._away(error)
 
     def _request(self, method: str, path: str, body: Mapping[str, Any] | None, headers: Mapping[str, str]) -> Json:
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(  # noqa: S310 - find_server lets only http and https through
-            f"{self.url}/api/v1/{path}",
-            data=data,
-            method=method,
-            headers={**self._headers, **headers, "Content-Type": "application/json"},
-        )
         try:
-            with self._opener.open(request, timeout=SECONDS) as answer:
+            with self._opener.open(self._built(method, path, body, headers), timeout=SECONDS) as answer:
                 return self._parsed(answer.read(_LIMIT))
         except urllib.error.HTTPError as error:
             with error:
                 self._refused(error.code, error.read(_LIMIT))
+
+    def _built(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None, headers: Mapping[str, str] | None = None
+    ) -> urllib.request.Request:
+        return urllib.request.Request(  # noqa: S310 - find_server lets only http and https through
+            f"{self.url}/api/v1/{path}",
+            data=None if body is None else json.dumps(body).encode(),
+            method=method,
+            headers={**self._headers, **(headers or {}), "Content-Type": "application/json"},
+        )
 
     def _parsed(self, content: bytes) -> Json:
         if not content:

@@ -100,7 +100,7 @@ class Show:
     def run(options: OnBackup) -> int:
         """Print the backup."""
         terminal = terminal_of(options)
-        shown = _find(Api(find_server()), options.backup)
+        shown = find_backup(Api(find_server()), options.backup)
         terminal.table(list(_facts(shown)))
         terminal.document(shown)
         return exits.DONE
@@ -139,6 +139,14 @@ class Find:
         return _look(options, "find", asked, options.limit)
 
 
+def find_backup(api: Api, backup: str) -> Json:
+    """Return the backup with this id, refusing what is none."""
+    if not is_id(backup):
+        hint = "list them with: ./syncova ctl backup list"
+        raise NameUnknownError(f"{show_text(backup)} is no id of a backup", hint=hint)
+    return api.get(f"backups/{backup}")
+
+
 def _query(api: Api, options: ListOptions) -> Json:
     return {
         "repository": None if options.repository is None else find_repository(api, options.repository)["id"],
@@ -155,16 +163,9 @@ def _moment(text: str | None) -> str | None:
     return None if text is None else instant(moment_at(parse_moment(text, end_of_day=False)))
 
 
-def _find(api: Api, backup: str) -> Json:
-    if not is_id(backup):
-        hint = "list them with: ./syncova ctl backup list"
-        raise NameUnknownError(f"{show_text(backup)} is no id of a backup", hint=hint)
-    return api.get(f"backups/{backup}")
-
-
 def _look(options: LsOptions | FindOptions, what: str, asked: Json, limit: int) -> int:
     terminal, api = terminal_of(options), Api(find_server())
-    shown = _find(api, options.backup)
+    shown = find_backup(api, options.backup)
     place = f"repositories/{shown['repository']['id']}/backups/{shown['id']}/{what}"
     pages = list(_pages(api, place, asked, limit))
     entries = [entry for page in pages for entry in page["entries"]]

@@ -6,6 +6,7 @@ from typing import Any
 import typer
 
 from jobs.ctl import (
+    backup_get,
     backup_verbs,
     breaker_verbs,
     dependency_verbs,
@@ -83,7 +84,7 @@ GROUPS: tuple[tuple[str, str, tuple[Any, ...]], ...] = (
     (
         "backup",
         "Backups that the server knows, and what is in them.",
-        (backup_verbs.List, backup_verbs.Show, backup_verbs.Ls, backup_verbs.Find),
+        (backup_verbs.List, backup_verbs.Show, backup_verbs.Ls, backup_verbs.Find, backup_get),
     ),
     ("run", "Executions of jobs.", (run_verbs.List, run_verbs.Show, run_verbs.Log, run_verbs.Cancel)),
 )

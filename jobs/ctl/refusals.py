@@ -21,6 +21,7 @@ EXIT_CODES: Final[Mapping[str, int]] = {
 }
 _OPTIONS: Final[tuple[tuple[str, str], ...]] = (
     (r"status", "--state"),
+    (r"path(_base64)?", "PATH"),
     (r"name", "NAME"),
     (r"location", "LOCATION"),
     (r"worker_group", "--group"),
@@ -67,7 +68,13 @@ def refusal(code: str, message: str, hint: str, details: Mapping[str, Any]) -> R
         sentences = [f"{option_of(name)}: {_small(sentence, name)}" for name, sentence in fields.items()]
         message = "; ".join(sentence.rstrip(".") for sentence in sentences)
         hint = "" if hint in {*fields.values(), "See details for each field."} else hint
-    return RefusedError(Failure(code, message, hint, EXIT_CODES.get(code, exits.FAILED)), fields)
+    if details.get("command"):
+        # A person has no details to look into.
+        command, place = str(details["command"]), "the command in details"
+        hint = hint.replace(place, command) if place in hint else f"{hint} {command}".strip()
+    # What the engine met in the server's place, or a worker's, says more than that it met something.
+    exit_code = EXIT_CODES.get(code) or EXIT_CODES.get(str(details.get("code"))) or exits.FAILED
+    return RefusedError(Failure(code, message, hint, exit_code), fields)
 
 
 def option_of(field: str) -> str:

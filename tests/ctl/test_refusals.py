@@ -50,3 +50,14 @@ def test_fields_are_options(field: str, option: str) -> None:
 def test_what_is_no_field_is_told_as_the_server_said_it() -> None:
     error = refuse("JOB_ACTIVE", "It runs.", "Wait.", {"run_id": "7"})
     assert (error.failure.message, error.failure.hint, error.fields) == ("It runs.", "Wait.", {})
+
+
+def test_a_command_to_type_stands_in_the_hint() -> None:
+    """And a hint that does not speak of it, as that of another version, loses nothing."""
+    for hint, told in (
+        ("There, type the command in details; or restore.", "There, type ./syncova repo dump; or restore."),
+        ("Go there:", "Go there: ./syncova repo dump"),
+    ):
+        error = refuse("REPOSITORY_NOT_REACHABLE", "Away.", hint, {"command": "./syncova repo dump"})
+        assert error.failure.hint == told
+    assert refuse("LOOKUP_FAILED", "Damaged.", "", {"code": "INTEGRITY"}).failure.exit_code == 13
