@@ -68,7 +68,8 @@ class SightLimit(models.Model):
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
     )
-    group = models.OneToOneField("auth.Group", null=True, blank=True, on_delete=models.CASCADE, related_name="+")
+    # A group that went would take the limit of its members along, and they would see all.
+    group = models.OneToOneField("auth.Group", null=True, blank=True, on_delete=models.PROTECT, related_name="+")
     worker_groups = ArrayField(models.TextField(), help_text="Names of worker groups, with commas between them.")
 
     class Meta:

@@ -4,7 +4,7 @@ Owns what is told of such a change: each field before and after, never a passwor
 """
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from django import forms
 from django.contrib import admin
@@ -13,6 +13,7 @@ from django.contrib.auth.models import Group, User
 from django.db.models import Model, QuerySet
 from django.forms import BaseModelForm
 from django.http import HttpRequest
+from django.utils.html import format_html
 
 from syncova_project import clock
 from syncova_project.access.models import SightLimit
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
 else:
     _ModelAdmin, _UserAdmin = object, UserAdmin
     _LimitAdmin, _SightForm = admin.ModelAdmin, forms.ModelForm
+
+FIRST: Final = (
+    "(delete this limit first: without it the members of the group see the repositories of all worker groups)"
+)
 
 
 class Audited(_ModelAdmin):
@@ -100,6 +105,12 @@ class PersonAdmin(Audited, _UserAdmin):
 @admin.register(Group)
 class PeopleGroupAdmin(Audited, GroupAdmin):
     """Groups of people."""
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """Say of a limit of sight, which keeps its group from being deleted, what is to be done first."""
+        deleted, counts, lacking, protected = super().get_deleted_objects(objs, request)
+        told = [format_html("{} {}", one, FIRST) for one in protected]
+        return deleted, counts, lacking, told
 
 
 class SightForm(_SightForm):

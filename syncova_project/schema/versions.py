@@ -63,6 +63,7 @@ STEPS: Final[tuple[str, ...]] = (
     "access.0045_groups_of_tokens",
     "jobs.0060_errors_by_age",
     "access.0046_sight_of_people",
+    "access.0047_groups_keep_their_limit",
 )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.contrib import admin
 from django.contrib.auth.models import Group, Permission, User
+from django.db import IntegrityError, connection, transaction
 from django.test import Client
 from django.urls import reverse
 
@@ -24,6 +25,9 @@ from tests.jobs.builders import make_runner
 pytestmark = pytest.mark.django_db
 # Of no repository: whoever is limited sees none of them.
 OF_NOBODY = {"access.apitoken", "access.auditseal"}
+EMPTY_GROUPS = """
+SET CONSTRAINTS ALL IMMEDIATE; DELETE FROM auth_user_groups; DELETE FROM auth_group_permissions; DELETE FROM auth_group
+"""
 LISTS = ("jobs", "runs", "queue", "repositories", "windows", "backups", "schedules", "audit", "runs?search=south")
 
 
@@ -202,6 +206,28 @@ def test_who_manages_people_says_what_they_see() -> None:
     assert entries[1].details == {"worker_groups": {"before": ["north", "south"], "after": ["north"]}}
     SightLimit.objects.create(user=boss, worker_groups=["north"])
     assert (client.get(page).status_code, client.get(add).status_code) == (403, 403)
+
+
+def test_a_group_of_people_is_not_deleted_while_it_limits_them() -> None:
+    """Neither on its page, nor with others, nor in the database: its members would see all."""
+    user, group = person(), Group.objects.get(name="administrators")
+    limit = SightLimit.objects.create(group=group, worker_groups=["north"])
+    boss = pages_of(User.objects.create_superuser("boss"))
+    page, several = reverse("admin:auth_group_delete", args=[group.pk]), reverse("admin:auth_group_changelist")
+    for address, body in (
+        (page, {"post": "yes"}),
+        (several, {"action": "delete_selected", "_selected_action": [group.pk], "post": "yes"}),
+    ):
+        refused = boss.post(address, body)
+        assert refused.status_code == 200
+        assert "delete this limit first" in refused.content.decode()
+    with pytest.raises(IntegrityError), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(EMPTY_GROUPS)
+    assert groups_of(user) == frozenset({"north"})
+    assert boss.post(reverse("admin:access_sightlimit_delete", args=[limit.pk]), {"post": "yes"}).status_code == 302
+    assert boss.post(page, {"post": "yes"}).status_code == 302
+    told = AuditEntry.objects.exclude(subject_type="user").order_by("id").values_list("action", flat=True)
+    assert list(told) == ["sight.delete", "group.delete"]
 
 
 def test_the_filter_of_backups_names_what_is_seen() -> None:
