@@ -4,6 +4,7 @@ from django.contrib import admin
 from django.urls import include, path
 
 from syncova_project import api_page, health
+from syncova_project.access.people_admin import own_password
 
 handler400 = "syncova_project.rest.handler400"
 handler403 = "syncova_project.rest.handler403"
@@ -13,6 +14,7 @@ handler500 = "syncova_project.rest.handler500"
 urlpatterns = [
     path("health/live", health.live, name="health-live"),
     path("health/ready", health.ready, name="health-ready"),
+    path("admin/password_change/", admin.site.admin_view(own_password)),
     path("admin/", admin.site.urls),
     path("api/v1/schema", api_page.schema, name="schema"),
     path("api/v1/docs", api_page.page, name="docs"),

@@ -8,14 +8,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 from django import forms
 from django.contrib import admin
+from django.contrib.admin.forms import AdminPasswordChangeForm
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, User
+from django.contrib.auth.views import PasswordChangeView
+from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.forms import BaseModelForm
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils.html import format_html
 
 from syncova_project import clock
+from syncova_project.access.granting import lacking, may_change, of_groups
 from syncova_project.access.models import SightLimit
 from syncova_project.access.people import actor_of_person
 from syncova_project.access.services import audit_record
@@ -26,13 +31,52 @@ if TYPE_CHECKING:
     _UserAdmin = UserAdmin[User]
     _LimitAdmin = admin.ModelAdmin[SightLimit]
     _SightForm = forms.ModelForm[SightLimit]
+    _Form = forms.ModelForm[Any]
 else:
+    _Form = object
     _ModelAdmin, _UserAdmin = object, UserAdmin
     _LimitAdmin, _SightForm = admin.ModelAdmin, forms.ModelForm
 
 FIRST: Final = (
     "(delete this limit first: without it the members of the group see the repositories of all worker groups)"
 )
+
+
+class GivenForm(_Form):
+    """Mixed in before a form of people or of groups: refuses what it would give and its `giver` lacks."""
+
+    giver: Any = None
+
+    def clean(self) -> Any:
+        """Judge what is new alone: what somebody has already, nobody gives them."""
+        cleaned = super().clean()
+        for name in ("groups", "user_permissions", "permissions"):
+            chosen = set(self.cleaned_data.get(name) or ()) - set(self.initial.get(name) or ())
+            lack = lacking(self.giver, of_groups(chosen) if name == "groups" else chosen)
+            if lack:
+                self.add_error(name, f"You do not hold {', '.join(lack)} yourself. Leave it out, or ask a superuser.")
+        return cleaned
+
+
+class Granted(_ModelAdmin):
+    """Mixed in before Django's own class of people or of groups: who is limited changes neither (access.granting)."""
+
+    def get_form(self, request: HttpRequest, obj: Any = None, *others: Any, **named: Any) -> Any:
+        """Return Django's form, which then knows who gives."""
+        form = super().get_form(request, obj, *others, **named)
+        return type(form.__name__, (GivenForm, form), {"giver": request.user})
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Tell whether the person may make any."""
+        return super().has_add_permission(request) and may_change(request.user)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Tell whether the person may change any."""
+        return super().has_change_permission(request, obj) and may_change(request.user)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Tell the same of a deletion."""
+        return super().has_delete_permission(request, obj) and may_change(request.user)
 
 
 class Audited(_ModelAdmin):
@@ -98,12 +142,25 @@ admin.site.unregister(Group)
 
 
 @admin.register(User)
-class PersonAdmin(Audited, _UserAdmin):
+class PersonAdmin(Granted, Audited, _UserAdmin):
     """People."""
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Let superusers alone make superusers."""
+        fields = super().get_readonly_fields(request, obj)
+        return fields if request.user.is_superuser else (*fields, "is_superuser")
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Tell whether the person may change this one; Django asks it for passwords as well."""
+        return super().has_change_permission(request, obj) and may_change(request.user, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Tell the same of a deletion."""
+        return super().has_delete_permission(request, obj) and may_change(request.user, obj)
 
 
 @admin.register(Group)
-class PeopleGroupAdmin(Audited, GroupAdmin):
+class PeopleGroupAdmin(Granted, Audited, GroupAdmin):
     """Groups of people."""
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
@@ -111,6 +168,31 @@ class PeopleGroupAdmin(Audited, GroupAdmin):
         deleted, counts, lacking, protected = super().get_deleted_objects(objs, request)
         told = [format_html("{} {}", one, FIRST) for one in protected]
         return deleted, counts, lacking, told
+
+
+class OwnPasswordForm(AdminPasswordChangeForm):
+    """The form by which everybody changes their own password, limited or not."""
+
+    def save(self, *others: Any, **named: Any) -> Any:
+        """Change it, and write the trail's entry."""
+        with transaction.atomic():
+            user = super().save(*others, **named)
+            audit_record(
+                actor=actor_of_person(user),
+                action="user.change",
+                subject_type="user",
+                subject_id=user.get_username(),
+                now=clock.now(),
+                details={"password": "changed"},
+            )
+        return user
+
+
+def own_password(request: HttpRequest) -> Any:
+    """Return the page on which a person changes their own password, as Django's own does, but for the trail."""
+    request.current_app = admin.site.name
+    done, context = reverse("admin:password_change_done"), admin.site.each_context(request)
+    return PasswordChangeView.as_view(form_class=OwnPasswordForm, success_url=done, extra_context=context)(request)
 
 
 class SightForm(_SightForm):

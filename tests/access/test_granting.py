@@ -1,0 +1,113 @@
+"""Nobody gives a right or a sight that they lack: who manages people, and is no superuser, has bounds (7.8)."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Group, Permission, User
+from django.test import Client
+
+from syncova_project.access.models import AuditEntry, SightLimit
+from tests.access.test_logins import edit
+
+pytestmark = pytest.mark.django_db
+PASSWORD = "a-new-password-7731"
+NEW = {"password1": PASSWORD, "password2": PASSWORD, "usable_password": "true"}
+MANAGES = ("add_user", "change_user", "delete_user", "add_group", "change_group", "delete_group", "jobs.read")
+
+
+def manager(**limit: Any) -> tuple[User, Client]:
+    """Return somebody who may change people and groups, and see jobs, but is no superuser."""
+    user = User.objects.create_user("umgr", password="correct horse", is_staff=True)
+    user.user_permissions.set(Permission.objects.filter(codename__in=MANAGES))
+    if limit:
+        SightLimit.objects.create(user=user, **limit)
+    client = Client(raise_request_exception=False)
+    client.force_login(user)
+    return user, client
+
+
+def page(one: User | Group, verb: str = "change") -> str:
+    return f"/admin/auth/{one._meta.model_name}/{one.pk}/{verb}/"
+
+
+def passwords() -> dict[str, str]:
+    return dict(User.objects.values_list("username", "password"))
+
+
+def test_who_sees_some_repositories_only_changes_no_people_but_their_own_password() -> None:
+    root, group = User.objects.create_superuser("root", password=PASSWORD), Group.objects.create(name="weekend")
+    user, client = manager(worker_groups=["north"])
+    bob, before = User.objects.create_user("bob"), passwords()
+    for one in (user, bob, root):
+        for verb, body in (
+            ("change", {"is_superuser": "on", "is_staff": "on"}),
+            ("password", NEW),
+            ("delete", {"post": "yes"}),
+        ):
+            assert client.post(page(one, verb), {"username": one.username, **body}).status_code == 403, (one, verb)
+    for verb, body in (("change", {"name": "x"}), ("delete", {"post": "yes"})):
+        assert client.post(page(group, verb), body).status_code == 403
+    for noun, body in (("user", {"username": "eve", **NEW}), ("group", {"name": "y"})):
+        assert client.post(f"/admin/auth/{noun}/add/", body).status_code == 403
+        several = {"action": "delete_selected", "_selected_action": [bob.pk], "post": "yes"}
+        client.post(f"/admin/auth/{noun}/", several)
+    assert (passwords(), Group.objects.filter(name="weekend").count()) == (before, 1)
+    own = {"old_password": "correct horse", "new_password1": PASSWORD, "new_password2": PASSWORD}
+    assert client.post("/admin/password_change/", own).status_code == 302
+    assert User.objects.get(pk=user.pk).check_password(PASSWORD)
+    entry = AuditEntry.objects.get(action="user.change")
+    assert (entry.actor, entry.subject_id, entry.details) == ("user:umgr", "umgr", {"password": "changed"})
+
+
+@pytest.mark.parametrize("active", [True, False])
+def test_an_account_that_may_more_is_out_of_reach_even_while_it_is_switched_off(active: bool) -> None:
+    _, client = manager()
+    root = User.objects.create_superuser("root", password=PASSWORD, is_active=active)
+    chief = User.objects.create_user("chief", password=PASSWORD, is_active=active)
+    chief.groups.add(Group.objects.get(name="administrators"))
+    before = passwords()
+    for one in (root, chief):
+        for verb, body in (("change", {}), ("password", NEW), ("delete", {"post": "yes"})):
+            assert client.post(page(one, verb), {"username": one.username, **body}).status_code == 403, (one, verb)
+    several = {"action": "delete_selected", "_selected_action": [root.pk, chief.pk], "post": "yes"}
+    assert client.post("/admin/auth/user/", several).status_code == 403
+    assert passwords() == before
+
+
+def test_only_what_one_holds_is_given() -> None:
+    user, client = manager()
+    bob, wide = User.objects.create_user("bob"), Group.objects.get(name="administrators")
+    narrow, more = Group.objects.create(name="readers"), Permission.objects.get(codename="audit.read")
+    narrow.permissions.add(Permission.objects.get(codename="jobs.read"))
+    for one, fields, told in (
+        (bob, {"groups": [wide.pk]}, "access.restores.in_place"),
+        (bob, {"user_permissions": [more.pk]}, "access.audit.read"),
+        (
+            user,
+            {"user_permissions": [more.pk, *user.user_permissions.values_list("pk", flat=True)]},
+            "access.audit.read",
+        ),
+        (narrow, {"name": "readers", "permissions": [more.pk]}, "access.audit.read"),
+    ):
+        dates = {"date_joined_0": "2026-11-30", "date_joined_1": "02:00"}
+        refused = client.post(page(one), {"username": str(one), **dates, **fields})
+        assert (refused.status_code, told in refused.content.decode()) == (200, True), one
+    assert not bob.groups.exists()
+    assert (set(bob.user_permissions.all()), more in user.user_permissions.all()) == (set(), False)
+    edit(client, page(bob), is_staff="on", is_superuser="on", groups=[narrow.pk])
+    bob.refresh_from_db()
+    assert (bob.is_staff, bob.is_superuser, list(bob.groups.all())) == (True, False, [narrow])
+    assert client.post(page(bob, "password"), NEW).status_code == 302
+    entries = AuditEntry.objects.filter(action="user.change").order_by("id")
+    assert [(one.actor, one.details.get("groups")) for one in entries] == [
+        ("user:umgr", {"before": [], "after": ["readers"]}),
+        ("user:umgr", None),
+    ]
+
+
+def test_a_superuser_gives_everything() -> None:
+    client = Client()
+    client.force_login(User.objects.create_superuser("root"))
+    bob = User.objects.create_user("bob")
+    edit(client, page(bob), is_superuser="on", groups=[Group.objects.get(name="administrators").pk])
+    assert User.objects.get(pk=bob.pk).is_superuser
