@@ -16,7 +16,7 @@ from django.db.models import Q
 
 from jobs import calendar, decisions, transitions
 from jobs.executors import Failure
-from jobs.models import Job, JobSource, Run, Schedule, Source, TaskRun
+from jobs.models import Job, JobSource, Run, RunEvent, Schedule, Source, TaskRun
 from jobs.planning import following_of, planned
 from jobs.states import (
     ACTIVE_STATES,
@@ -33,6 +33,7 @@ from repositories.models import Backup
 from syncova_project.named_locks import NamedLock
 
 RAN_BEFORE_RESTORE: Final = "ran_before_restore"
+BACKUP_GONE: Final = "backup_gone"
 _PLANNED: Final = frozenset({Trigger.SCHEDULE, Trigger.RETRY, Trigger.REQUEUE})
 
 
@@ -76,6 +77,20 @@ def sources_of_group(name: str) -> dict[tuple[str, bytes], uuid.UUID]:
     """Return the sources of a worker group by type and exact path: a backup says what it read by these."""
     rows = Source.objects.filter(runner__kind=RunnerKind.GROUP, runner__name__iexact=name)
     return {(kind, bytes(path)): key for kind, path, key in rows.values_list("type", "normalised_id", "id")}
+
+
+def tell_gone(*, repository_id: uuid.UUID, gone: Iterable[tuple[str, uuid.UUID | None]], now: dt.datetime) -> None:
+    """Tell each run that is known which of its backups the repository holds no longer; its end stays what it was."""
+    by_run: dict[uuid.UUID, list[str]] = {}
+    for backup_id, run_id in gone:
+        if run_id is not None:
+            by_run.setdefault(run_id, []).append(backup_id)
+    known = Run.objects.filter(id__in=list(by_run)).values_list("id", flat=True)
+    told = {run_id: {"repository": str(repository_id), "backups": by_run[run_id]} for run_id in known}
+    RunEvent.objects.bulk_create(
+        [RunEvent(run_id=run_id, at=now, code=BACKUP_GONE, parameters=each) for run_id, each in told.items()],
+        batch_size=1000,
+    )
 
 
 def _link(repository_id: uuid.UUID) -> None:

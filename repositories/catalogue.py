@@ -6,7 +6,7 @@ that no row can hold is told and left out, and stops no other.
 
 import datetime as dt
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any, Final
@@ -47,12 +47,20 @@ class ListedBackup:
 
 @dataclass(frozen=True, slots=True)
 class Rebuilt:
-    """What rebuilding a repository's catalogue did; `refused` are the ids of backups that no row can hold."""
+    """What rebuilding a repository's catalogue did; `refused` are the ids of backups that no row can hold.
+
+    `gone` are the backups whose rows were removed, each with the run that had made it (None: no control plane's).
+    """
 
     added: int
     kept: int
-    removed: int
+    gone: tuple[tuple[str, uuid.UUID | None], ...]
     refused: tuple[str, ...]
+
+    @property
+    def removed(self) -> int:
+        """How many rows were removed."""
+        return len(self.gone)
 
 
 # What a row takes from the repository, whatever it said before.
@@ -64,10 +72,19 @@ def backups_by_manifest(manifest_id: str) -> QuerySet[Backup]:
     return Backup.objects.filter(manifest_id=manifest_id).order_by("-created_at", "-id")
 
 
-def catalogue_rebuild(*, repository_id: uuid.UUID, listed: Sequence[ListedBackup], now: dt.datetime) -> Rebuilt:
-    """Make the rows of a repository say what it lists, in one transaction: missing ones are added, others removed.
+def catalogued(repository_id: uuid.UUID) -> dict[str, str]:
+    """Return the backups that have a row now, with their manifests; ask before the medium, whose list is older."""
+    return dict(Backup.objects.filter(repository_id=repository_id).values_list("backup_id", "manifest_id"))
 
-    A row that is there keeps its id, and what only the database knows (its task run, its job).
+
+def catalogue_rebuild(
+    *, repository_id: uuid.UUID, listed: Sequence[ListedBackup], gone: Collection[str], now: dt.datetime
+) -> Rebuilt:
+    """Make the rows of a repository say what it lists, in one transaction: missing ones are added, `gone` removed.
+
+    `gone` are backups that had a row before the list was made and are not in it: any other row that it lacks is of a
+    backup that was completed meanwhile. A row that is there keeps its id, and what only the database knows (its task
+    run, its job).
     """
     # A copy that was made twice lies there under one id: the first one is as good as the other.
     wanted: dict[str, ListedBackup] = {}
@@ -75,12 +92,11 @@ def catalogue_rebuild(*, repository_id: uuid.UUID, listed: Sequence[ListedBackup
         wanted.setdefault(each.backup_id, each)
     with transaction.atomic():
         rows = {row.backup_id: row for row in Backup.objects.select_for_update().filter(repository_id=repository_id)}
-        removed = _remove(row.pk for backup_id, row in rows.items() if backup_id not in wanted)
+        removed = _remove([row for name, row in rows.items() if name in gone and name not in wanted])
         new = [_row(repository_id, each, now) for backup_id, each in wanted.items() if backup_id not in rows]
         unadded = _add(new)
         unkept = [each.backup_id for each in wanted.values() if not _brought_up(rows.get(each.backup_id), each)]
-    kept = sum(backup_id in rows for backup_id in wanted)
-    return Rebuilt(len(new) - len(unadded), kept, removed, (*unadded, *unkept))
+    return Rebuilt(len(new) - len(unadded), len(rows) - len(removed), removed, (*unadded, *unkept))
 
 
 def _row(repository_id: uuid.UUID, listed: ListedBackup, now: dt.datetime) -> Backup:
@@ -127,8 +143,7 @@ def _saved(write: Callable[[], object]) -> bool:
     return True
 
 
-def _remove(row_ids: Iterable[uuid.UUID]) -> int:
-    gone = list(row_ids)
-    for start in range(0, len(gone), _BATCH):
-        Backup.objects.filter(pk__in=gone[start : start + _BATCH]).delete()
-    return len(gone)
+def _remove(rows: Sequence[Backup]) -> tuple[tuple[str, uuid.UUID | None], ...]:
+    for start in range(0, len(rows), _BATCH):
+        Backup.objects.filter(pk__in=[row.pk for row in rows[start : start + _BATCH]]).delete()
+    return tuple((row.backup_id, row.run_id) for row in rows)

@@ -1,24 +1,26 @@
 """Indexing a repository again: the database learns from what lies there, also when all of it was lost (A9, section 5).
 
-Owns the order: look; take the repository over where the database knows less; list; rebuild; bring runs and schedules
-into line. It runs where the medium is reached, in the process that asks. What the repository says is foreign text.
+Owns the order: which rows there are; look; take the repository over where the database knows less; list; list again
+where a backup is missing; rebuild; bring runs and schedules into line. Runs go on meanwhile: only a row that is older
+than both lists, and that both lack, is of a backup that is gone. It runs where the medium is reached, in the process
+that asks. What the repository says is foreign text.
 """
 
 import base64
 import contextlib
 import datetime as dt
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final
 
 from django.db import transaction
 
 from jobs.database_time import database_now
-from jobs.reconciling import Reconciled, fences_above, reconcile, sources_of_group
+from jobs.reconciling import Reconciled, fences_above, reconcile, sources_of_group, tell_gone
 from jobs.states import Trigger
 from repositories import control_plane
-from repositories.catalogue import ListedBackup, Rebuilt, catalogue_rebuild
+from repositories.catalogue import ListedBackup, Rebuilt, catalogue_rebuild, catalogued
 from repositories.engine.process.client import EngineProcess
 from repositories.engine.process.protocol import ErrorInfo, Event, Failed, Finished, Opened
 from repositories.opening import RepositoryAccess, repository_access
@@ -46,11 +48,16 @@ class ReindexError(SyncovaError):
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What one opening told: this control plane's mark as it stands there now, and the backups."""
+    """What one opening told: this control plane's mark as it stands there now, and the backups.
+
+    `missing` are the backups that had a row before, and of which it told neither that they are there nor that they
+    cannot be read.
+    """
 
     mark: StoredMark
     backups: tuple[ListedBackup, ...]
     unreadable: int
+    missing: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +105,11 @@ def _take_over(repository_id: uuid.UUID, listing: Listing) -> Listing:
 
 
 def _learned(repository_id: uuid.UUID, listing: Listing, actor: str, *, taken_over: bool) -> Reindexed:
+    listing = _asked_again(repository_id, listing)
     now, row = database_now(), repository_get(repository_id)
-    rebuilt = catalogue_rebuild(repository_id=repository_id, listed=listing.backups, now=now)
+    with transaction.atomic():
+        rebuilt = catalogue_rebuild(repository_id=repository_id, listed=listing.backups, gone=listing.missing, now=now)
+        tell_gone(repository_id=repository_id, gone=rebuilt.gone, now=now)
     reconciled = reconcile(
         repository_id=repository_id, listed=listing.backups, restored_at=row.reindex_wanted_at, now=now
     )
@@ -109,8 +119,19 @@ def _learned(repository_id: uuid.UUID, listing: Listing, actor: str, *, taken_ov
     return done
 
 
+def _asked_again(repository_id: uuid.UUID, listing: Listing) -> Listing:
+    """Ask the medium once more where a backup is missing: a list may lack what is there, a removed row is lost."""
+    if not listing.missing:
+        return listing
+    again = _listed(repository_id)
+    both = (*again.backups, *listing.backups)
+    return replace(listing, backups=both, unreadable=again.unreadable, missing=listing.missing & again.missing)
+
+
 def _listed(repository_id: uuid.UUID, fence: int | None = None) -> Listing:
     """Open the repository and list it; with a fence this control plane's mark is put first."""
+    # Before the medium is asked: the rows that come now are of backups which its list may lack.
+    before = catalogued(repository_id)
     confirmed = repository_get(repository_id).fence_confirmed
     access = reached(repository_access(repository_id=repository_id))
     opened, last = _followed(access, fence)
@@ -124,9 +145,17 @@ def _listed(repository_id: uuid.UUID, fence: int | None = None) -> Listing:
     mark = stored_mark(opened.controllers, repository_id)
     _require_not_rolled_back(access, opened, mark, confirmed)
     sources = sources_of_group(repository_get(repository_id).worker_group)
-    found = [listed_backup(each, sources) for each in last.result["backups"]]
-    backups = tuple(each for each in found if each is not None)
-    return Listing(mark, backups, len(found) - len(backups) + len(last.result["damaged_manifests"]))
+    told, damaged = last.result["backups"], last.result["damaged_manifests"]
+    backups = tuple(each for one in told if (each := listed_backup(one, sources)) is not None)
+    return Listing(
+        mark, backups, len(told) - len(backups) + len(damaged), _missing(before, {one["id"] for one in told}, damaged)
+    )
+
+
+def _missing(before: Mapping[str, str], there: Set[str], damaged: Sequence[str]) -> frozenset[str]:
+    """Return the backups of `before` that are not there; one whose manifest cannot be read is there."""
+    unread = {name.rpartition("/")[2] for name in damaged}
+    return frozenset(name for name, manifest_id in before.items() if name not in there and manifest_id not in unread)
 
 
 def _followed(access: RepositoryAccess, fence: int | None) -> tuple[Opened | None, Finished | Failed]:

@@ -52,7 +52,9 @@ def test_one_that_no_row_can_hold_stops_no_other() -> None:
         listed("nul", source_name="a\0b"),
         listed("orphan", mode="incremental"),
     ]
-    done = catalogue_rebuild(repository_id=repository.id, listed=[*odd, listed("good"), listed("good")], now=NOW)
+    done = catalogue_rebuild(
+        repository_id=repository.id, listed=[*odd, listed("good"), listed("good")], gone=[], now=NOW
+    )
     assert (done.added, done.kept, done.removed) == (1, 0, 0)
     assert set(done.refused) == {"../../passwd", "huge", "nul", "orphan"}
     row = Backup.objects.get()
@@ -63,10 +65,12 @@ def test_a_row_keeps_its_id_and_what_only_the_database_knows() -> None:
     repository, job, task = make_repository(), uuid.uuid4(), uuid.uuid4()
     row = make_backup(repository, backup_id="kept", job_id=job, task_run_id=task)
     stranger = make_backup(make_repository(), backup_id="gone")
-    make_backup(repository, backup_id="gone")
+    lost = make_backup(repository, backup_id="gone")
+    make_backup(repository, backup_id="completed-meanwhile")
     told = listed("kept", received_at=NOW + dt.timedelta(days=9))
-    done = catalogue_rebuild(repository_id=repository.id, listed=[told], now=NOW)
-    assert (done.added, done.kept, done.removed, done.refused) == (0, 1, 1, ())
+    done = catalogue_rebuild(repository_id=repository.id, listed=[told], gone=["gone", "kept"], now=NOW)
+    assert (done.added, done.kept, done.gone, done.refused) == (0, 2, (("gone", lost.run_id),), ())
+    assert Backup.objects.filter(backup_id="completed-meanwhile").exists()
     after = Backup.objects.get(pk=row.pk)
     assert (after.job_id, after.task_run_id, after.created_at) == (job, task, row.created_at)
     assert (after.manifest_id, after.run_id, after.host) == (told.manifest_id, told.run_id, "alpha")

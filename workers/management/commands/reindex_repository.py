@@ -5,8 +5,9 @@ repository's worker group.
 """
 
 import getpass
+import uuid
 from argparse import ArgumentParser
-from typing import Any
+from typing import Any, Final
 
 from django.core.management.base import BaseCommand, CommandError
 
@@ -15,6 +16,8 @@ from repositories.models import Repository
 from repositories.selectors import repositories_visible
 from syncova_project.errors import SyncovaError
 from workers.reindexing import Reindexed, reindex
+
+_MOST_SHOWN: Final = 20
 
 
 class Command(BaseCommand):
@@ -61,6 +64,9 @@ def _chosen(name: str | None, *, every: bool) -> list[Repository]:
 def _lines(done: Reindexed) -> list[str]:
     rebuilt, reconciled = done.rebuilt, done.reconciled
     lines = [f"{show_count(rebuilt.added, 'backup')} added, {rebuilt.kept} kept, {rebuilt.removed} gone"]
+    lines += [_gone(*each) for each in rebuilt.gone[:_MOST_SHOWN]]
+    if rebuilt.removed > _MOST_SHOWN:
+        lines.append(f"gone: {rebuilt.removed - _MOST_SHOWN:,} more; each run's events tell its own")
     if done.taken_over:
         lines.append(f"taken over: this database is its control plane in epoch {done.epoch}")
     if reconciled.runs_ended or reconciled.schedules_moved:
@@ -72,3 +78,7 @@ def _lines(done: Reindexed) -> list[str]:
     if left_out:
         lines.append(f"{show_count(left_out, 'backup')} left out, since they cannot be read or make no sense")
     return lines
+
+
+def _gone(backup_id: str, run_id: uuid.UUID | None) -> str:
+    return f"gone: {show_text(backup_id)}" + (f" (of run {run_id})" if run_id else "")
