@@ -1,7 +1,8 @@
 """A run's log as server-sent events: each line with its number as id, until the run has ended or the time is up.
 
 Owns the form of the stream and its bounds. A stream that ends without the event `end` is gone on with by the header
-Last-Event-ID, as browsers do by themselves; a client that hangs up is noticed at the next sign of life.
+Last-Event-ID, as browsers do by themselves; a client that hangs up is noticed at the next sign of life. Who may not
+read the log any more is told so by the event `refused`, after a few seconds: a stream outlives no token.
 """
 
 import json
@@ -11,16 +12,23 @@ from collections.abc import Generator
 from typing import Final
 
 from django.db import InterfaceError, OperationalError, connection
+from rest_framework.exceptions import APIException
 
 from jobs.models import Run
 from jobs.representations import log_json
 from jobs.run_log import LogTail
+from jobs.selectors import run_get
 from jobs.states import FINISHED_STATES
 from syncova_project import clock
+from syncova_project.access.standing import Standing
+from syncova_project.access.visibility import limit_sight, unlimited_sight
+from syncova_project.error_shape import answer_to
+from syncova_project.errors import SyncovaError
 from syncova_project.web.long_answers import PLACES, TooManyLongAnswersError, pause
 
 STREAM_SECONDS: Final = 600.0
 ALIVE_SECONDS: Final = 5.0
+ASKED_SECONDS: Final = 5.0
 LOOK_SECONDS: Final = 1.0
 # How long a browser waits before it asks for the rest.
 _BEGIN: Final = b"retry: 2000\n\n"
@@ -36,13 +44,13 @@ class LogStream:
     began to read it.
     """
 
-    def __init__(self, run_id: uuid.UUID, after: int) -> None:
+    def __init__(self, run_id: uuid.UUID, after: int, reader: Standing) -> None:
         if not PLACES.take():
             raise TooManyLongAnswersError(
                 "As many follow logs now as this server has places for.",
                 hint="Read the log in pages meanwhile, without follow; SYNCOVA_WEB_THREADS makes more places.",
             )
-        self._pieces = _pieces(run_id, after)
+        self._pieces = _pieces(run_id, after, _Reader(run_id, reader))
         self._has_place = True
 
     def __iter__(self) -> "LogStream":
@@ -59,11 +67,34 @@ class LogStream:
             PLACES.give_back()
 
 
-def _pieces(run_id: uuid.UUID, after: int) -> Generator[bytes, None, None]:
+class _Reader:
+    """Who follows, asked every few seconds."""
+
+    def __init__(self, run_id: uuid.UUID, standing: Standing) -> None:
+        self._run_id, self._standing, self._asked_at = run_id, standing, clock.monotonic()
+
+    def refusal(self) -> object:
+        """Return the error that their next request would be answered with, None while they may read on."""
+        if clock.monotonic() - self._asked_at < ASKED_SECONDS:
+            return None
+        try:
+            with unlimited_sight():
+                limit_sight(self._standing.principal().groups)
+                run_get(self._run_id)
+        except (SyncovaError, APIException) as error:
+            return answer_to(error).body()["error"]
+        self._asked_at = clock.monotonic()
+        return None
+
+
+def _pieces(run_id: uuid.UUID, after: int, reader: _Reader) -> Generator[bytes, None, None]:
     tail, ends_at, alive_at = LogTail(run_id, after), clock.monotonic() + STREAM_SECONDS, clock.monotonic()
     yield _BEGIN
     try:
         while clock.monotonic() < ends_at:
+            if (refusal := reader.refusal()) is not None:
+                yield _event("refused", refusal)
+                return
             # Before the lines: a run that has ended writes no more.
             state = Run.objects.filter(pk=run_id).values_list("state", "log_truncated").first()
             for number, line in tail.lines():

@@ -22,6 +22,7 @@ from jobs.selectors import events_of, findings_of, follower_of, run_get, task_ru
 from jobs.serializers import LogFilter, PositionFilter, RunFilter
 from jobs.services import run_cancel
 from syncova_project.access.scopes import Scope
+from syncova_project.access.standing import Standing
 from syncova_project.paging import PageRequest
 from syncova_project.rest import ApiView, NoBody, actor_of
 
@@ -93,7 +94,7 @@ class RunLogView(ApiView):
     """GET reads a run's log, oldest line first; with `follow`, or where events are accepted, it stays and tells more.
 
     Then it is a stream of server-sent events: `line` for each line, `end` once the run has ended. One that breaks off
-    before goes on behind the line that the header Last-Event-ID names.
+    before goes on behind the line that the header Last-Event-ID names; `refused` is for who may not read it any more.
     """
 
     content_negotiation_class = OwnForm
@@ -105,7 +106,7 @@ class RunLogView(ApiView):
         position = self.query(request)
         run = run_get(run_id)
         if request.method == "GET" and (position["follow"] or _wants_events(request)):
-            return _stream(LogStream(run.id, _last_seen(request, position["after"])))
+            return _stream(LogStream(run.id, _last_seen(request, position["after"]), Standing(request, READ)))
         chosen = itertools.islice(LogTail(run.id, position["after"]).lines(), position["limit"])
         lines = [log_json(number, line) for number, line in chosen]
         return Response({"lines": lines, "truncated": run.log_truncated})

@@ -33,9 +33,13 @@ class HasScope(BasePermission):
         method = "GET" if request.method == "HEAD" else str(request.method)
         if method not in scopes:
             raise exceptions.MethodNotAllowed(method)
-        wanted = scopes[method]
-        if any(scope in principal.scopes for scope in wanted):
-            return True
+        check_scopes(principal, scopes[method])
+        return True
+
+
+def check_scopes(principal: Principal, wanted: tuple[Scope, ...]) -> None:
+    """Raise PermissionDeniedError unless the principal holds any of these rights."""
+    if not any(scope in principal.scopes for scope in wanted):
         raise _denied(wanted)
 
 
