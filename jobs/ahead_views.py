@@ -33,7 +33,8 @@ from jobs.views import changed_fields
 from jobs.window_rows import current_rules
 from syncova_project.access.scopes import Scope
 from syncova_project.errors import ValidationFailedError
-from syncova_project.rest import ApiView, read_each
+from syncova_project.gathering import gather
+from syncova_project.rest import ApiView
 
 _BY_HAND: Final = {"type": "manual"}
 
@@ -48,17 +49,18 @@ class JobValidateView(ApiView):
 
     def post(self, request: Request) -> Response:
         """Return whether a job can be made of it, and the sentences of each field that is refused."""
-        values, errors = read_each(JobInput, request.data)
+        read = gather(JobInput(), request.data)
+        values, unread = read.values, {name.split(".")[0] for name in read.errors}
         single = values.pop("schedule", None)
         if single is not None and "schedules" in values:
-            errors["schedule"] = [ONE_OF_BOTH]
+            read.note("schedule", [ONE_OF_BOTH])
         elif single is not None:
             values["schedules"] = [single]
         wanted = values.pop("windows", ())
-        found = job_problems({**changed_fields(values), "windows": wanted}, now=database_now())
+        found = job_problems({**changed_fields(values), "windows": wanted}, unread=unread, now=database_now())
         for name, sentences in found.items():
-            errors.setdefault(name, []).extend(sentences)
-        return Response({"valid": not errors, "errors": errors})
+            read.note(read.place(name), sentences)
+        return Response({"valid": not read.errors, "errors": read.errors})
 
 
 class PreviewView(ApiView):

@@ -5,6 +5,7 @@ Owns what may be sent in. Rules over several rows, and of what schedules mean, l
 
 import base64
 import binascii
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from rest_framework import serializers
@@ -16,6 +17,7 @@ from jobs.services.new_job import (
     MAX_HOOKS,
     MAX_NAME,
     MAX_SOURCES,
+    NO_PATH,
 )
 from jobs.states import (
     FINISHED_STATES,
@@ -47,11 +49,22 @@ class SourceTypeNotAvailableError(ValidationFailedError):
     code: ClassVar[str] = "SOURCE_TYPE_NOT_AVAILABLE"
 
 
+def not_available(kind: str, field: str) -> SourceTypeNotAvailableError:
+    """Return the error that says which types there are."""
+    return SourceTypeNotAvailableError(
+        f"Sources of type {kind!r} cannot be backed up by this version.",
+        hint=f"Available: {', '.join(SourceType.values)}.",
+        details={field: [f"{kind!r} is not available."]},
+    )
+
+
 class SourceInput(StrictSerializer):
     """One source: its type, its path as `id`, `path` or `path_base64`, and exclude rules in gitignore's dialect.
 
     `path_base64` holds the exact bytes and wins; a `path` beside it must be their shown form, as answers have it.
     """
+
+    stand_ins = {"type": SourceType.FILESYSTEM.value, "exclude_patterns": ()}
 
     type = serializers.CharField(max_length=50)
     id = serializers.CharField(max_length=MAX_PATH, trim_whitespace=False, required=False)
@@ -67,11 +80,12 @@ class SourceInput(StrictSerializer):
         """Refuse types that nothing executes."""
         if value in SourceType.values:
             return value
-        raise SourceTypeNotAvailableError(
-            f"Sources of type {value!r} cannot be backed up by this version.",
-            hint=f"Available: {', '.join(SourceType.values)}.",
-            details={"sources": [f"{value!r} is not available."]},
-        )
+        raise not_available(value, "type")
+
+    def judged_in_part(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a source without a path, whose rules are judged all the same."""
+        kept = {name: values.get(name, stand_in) for name, stand_in in self.stand_ins.items()}
+        return {**kept, "path": NO_PATH}
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Return the source with its path as exact bytes."""
@@ -94,8 +108,22 @@ class SourceInput(StrictSerializer):
             raise serializers.ValidationError({"path_base64": ["Is not base64."]}) from None
 
 
+class SourceList(serializers.ListField):
+    """Sources of a job; one of a type that does not exist is named by its place."""
+
+    def run_child_validation(self, data: Any) -> Any:
+        """Return the sources, or raise what is wrong with them."""
+        for position, one in enumerate(data):
+            kind = one.get("type") if isinstance(one, dict) else None
+            if isinstance(kind, str) and kind not in SourceType.values:
+                raise not_available(kind, f"{self.field_name}.{position}.type")
+        return super().run_child_validation(data)
+
+
 class HookInput(StrictSerializer):
     """When a hook runs, and its name in the file of the machines that run it; a command is nothing that can be sent."""
+
+    stand_ins = {"moment": HookMoment.BEFORE_JOB.value}
 
     moment = Choice(HookMoment.choices)
     name = serializers.CharField(max_length=100)
@@ -106,7 +134,7 @@ class JobBody(StrictSerializer):
 
     name = serializers.CharField(max_length=MAX_NAME)
     repository_id = serializers.UUIDField()
-    sources = serializers.ListField(child=SourceInput(), max_length=MAX_SOURCES, allow_empty=False)
+    sources = SourceList(child=SourceInput(), max_length=MAX_SOURCES, allow_empty=False)
     schedule = serializers.DictField(required=False)
     schedules = serializers.ListField(child=serializers.DictField(), max_length=20, required=False)
     priority = Choice(Priority.choices, default=Priority.NORMAL.value)

@@ -37,7 +37,6 @@ from syncova_project.error_shape import (
     NOT_FOUND,
     ErrorAnswer,
     answer_to,
-    flat_details,
     internal,
 )
 from syncova_project.errors import ValidationFailedError
@@ -121,7 +120,16 @@ class Choice(serializers.ChoiceField):
 
 
 class StrictSerializer(serializers.Serializer[Any]):
-    """A serializer of input that refuses fields it does not know: a misspelled option is never ignored."""
+    """A serializer of input that refuses fields it does not know: a misspelled option is never ignored.
+
+    `stand_ins` stand, where all errors are gathered at once, for refused fields, so that the others are judged as well.
+    """
+
+    stand_ins: ClassVar[Mapping[str, Any]] = {}
+
+    def judged_in_part(self, values: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return what is judged of an entry that others cannot stand in for, by these of its fields; None: nothing."""
+        return None
 
     def to_internal_value(self, data: Any) -> Any:
         """Return the validated values; unknown names and values of another JSON type are errors of their own fields."""
@@ -218,28 +226,6 @@ def read_input(serializer: Reader, data: Any) -> dict[str, Any]:
     reader.is_valid(raise_exception=True)
     values: dict[str, Any] = reader.validated_data
     return values
-
-
-def read_each(serializer: Reader, data: Any) -> tuple[dict[str, Any], dict[str, list[str]]]:
-    """Return the values of the fields that have the right form, and the sentences of all others by their names."""
-    if not isinstance(data, Mapping):
-        read_input(serializer, data)
-    reader, values = serializer(data=data), {}
-    errors: dict[str, list[str]] = {str(name): ["There is no such field."] for name in set(data) - set(reader.fields)}
-    wrong = wrong_types(reader.fields, data)
-    errors |= wrong
-    for name, form in reader.fields.items():
-        if name.split(".")[0] in {one.split(".")[0] for one in wrong}:
-            continue
-        try:
-            values[name] = form.run_validation(form.get_value(data))
-        except serializers.SkipField:
-            continue
-        except serializers.ValidationError as error:
-            errors.update(flat_details(error.detail, name))
-        except ValidationFailedError as error:
-            errors[name] = [error.message]
-    return values, errors
 
 
 def handler400(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -88,9 +88,13 @@ def _wanted(depends_on: Sequence[uuid.UUID], jobs: dict[uuid.UUID, Job]) -> list
     """Return each named job once."""
     if len(depends_on) > MAX_DEPENDENCIES:
         raise _invalid(f"must be at most {MAX_DEPENDENCIES} jobs.")
-    unknown = next((one for one in depends_on if one not in jobs or not _is_seen(jobs[one])), None)
-    if unknown is not None:
-        raise _invalid(f"there is no job {unknown}.")
+    unknown = {
+        f"{_FIELD}.{position}": f"there is no job {one}."
+        for position, one in enumerate(depends_on)
+        if one not in jobs or not _is_seen(jobs[one])
+    }
+    if unknown:
+        raise ValidationFailedError("; ".join(f"{name}: {told}" for name, told in unknown.items()), details=unknown)
     return [jobs[one] for one in dict.fromkeys(depends_on)]
 
 

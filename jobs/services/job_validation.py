@@ -5,7 +5,7 @@ Owns the gathering. Each rule is the one that making a job raises, so that what 
 
 import datetime as dt
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
@@ -21,10 +21,12 @@ from jobs.services.job_rows import name_taken, ready_repository, taken_by
 from jobs.services.job_windows import own_rules, refuse_taken_name
 from jobs.services.new_job import (
     MAX_SOURCES,
+    NO_PATH,
     NewJob,
     SourceInput,
     check_hooks,
     check_policy,
+    check_rule,
     checked_name,
     checked_source,
     parsed_schedules,
@@ -36,6 +38,8 @@ from syncova_project.access.visibility import within_sight
 from syncova_project.errors import SyncovaError
 
 _NOBODY: Final = uuid.UUID(int=0)
+# The objective is judged by all of these together.
+_OF_OBJECTIVE: Final = frozenset({"rpo_seconds", "schedule", "schedules", "windows"})
 _BLANK: Final = NewJob(name="x", repository_id=_NOBODY, sources=())
 
 
@@ -45,21 +49,22 @@ class _Found:
 
     problems: dict[str, list[str]] = field(default_factory=dict)
 
-    def run(self, name: str, check: Callable[[], Any], renamed: tuple[str, str] = ("", "")) -> Any:
-        """Return what `check` returns; what it refuses is noted, under `name` where it names no field."""
+    def run(self, name: str, check: Callable[[], Any], renamed: tuple[str, str] = ("", ""), otherwise: str = "") -> Any:
+        """Return what `check` returns; what it refuses is noted, under `otherwise` or `name` if it names no field."""
         try:
             return check()
         except SyncovaError as error:
             fields = {one: told for one, told in error.details.items() if one.split(".")[0] == name}
-            for one, told in (fields or {name: error.message}).items():
+            for one, told in (fields or {otherwise or name: error.message}).items():
                 self.problems.setdefault(one.replace(*renamed, 1), []).append(str(told))
             return None
 
 
-def job_problems(fields: Mapping[str, Any], *, now: dt.datetime) -> dict[str, list[str]]:
+def job_problems(fields: Mapping[str, Any], *, now: dt.datetime, unread: Collection[str] = ()) -> dict[str, list[str]]:
     """Return the sentences of each field that is refused, {} where a job can be made of `fields`.
 
-    `fields` are those of NewJob, and `windows`, that were given and have the right form.
+    `fields` are those of NewJob, and `windows`, that were given and have the right form; `unread` names those of
+    which something has not, so that nothing is told of what they would mean as a whole.
     """
     found = _Found()
     with transaction.atomic():
@@ -76,7 +81,8 @@ def job_problems(fields: Mapping[str, Any], *, now: dt.datetime) -> dict[str, li
         _check_sources(found, fields.get("sources", ()), repository, now)
         plans = _check_schedules(found, fields.get("schedules", ()), now)
         own = _check_windows(found, fields.get("windows", ()))
-        if repository is not None and plans is not None and own is not None and "rpo_seconds" not in found.problems:
+        is_whole = plans is not None and own is not None and _OF_OBJECTIVE.isdisjoint({*unread, *found.problems})
+        if repository is not None and plans is not None and own is not None and is_whole:
             job = Job(id=_NOBODY, repository=repository, rpo_seconds=fields.get("rpo_seconds"))
             found.run("rpo_seconds", partial(refuse_broken_rpo, job, plans, now=now, own=own))
         # A worker group that was named for the first time is no one's yet.
@@ -86,9 +92,10 @@ def job_problems(fields: Mapping[str, Any], *, now: dt.datetime) -> dict[str, li
 
 def _each(found: _Found, name: str, values: Sequence[Any], check: Callable[[Any], Any]) -> list[Any]:
     """Check each entry of a list alone, as if it were the first; return what the good ones come to."""
-    results = [
-        found.run(name, partial(check, one), (f"{name}.0", f"{name}.{index}")) for index, one in enumerate(values)
-    ]
+    results = []
+    for index, one in enumerate(values):
+        place = f"{name}.{index}"
+        results.append(found.run(name, partial(check, one), (f"{name}.0", place), otherwise=place))
     return [one for one in results if one is not None]
 
 
@@ -113,7 +120,11 @@ def _check_sources(
     earlier: list[SourceInput] = []
     for index, source in enumerate(sources[:MAX_SOURCES]):
         place = f"sources.{index}"
-        good = found.run("sources", partial(checked_source, place, source, runner))
+        # Its rules apart: each of them is judged, whatever becomes of the path.
+        judge = partial(checked_source, place, replace(source, excludes=()), runner)
+        good = None if source.path == NO_PATH else found.run("sources", judge)
+        for position, rule in enumerate(source.excludes):
+            found.run("sources", partial(check_rule, f"{place}.exclude_patterns.{position}", rule))
         if good is not None and repository is not None:
             found.run("sources", partial(refuse_place, place, good, tuple(earlier), repository))
             earlier.append(good)

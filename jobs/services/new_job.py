@@ -32,6 +32,8 @@ MAX_SOURCES: Final = 1000
 MAX_DEPENDENCIES: Final = 100
 MAX_EXCLUDES: Final = 10_000
 MAX_HOOKS: Final = 50
+# Of a source whose path cannot be read, in bodies that are only judged.
+NO_PATH: Final = b""
 MAX_WITHIN: Final = 2**31 - 1
 MAX_EXCLUDE_CHARACTERS: Final = 4096
 
@@ -190,15 +192,21 @@ def checked_source(field: str, source: SourceInput, runner: Runner) -> SourceInp
     if why is not None:
         message = f"{show_path(path)} {why}"
         raise SourceNotAllowedError(message, details={f"{field}.path": message})
-    if len(source.excludes) > MAX_EXCLUDES or not all(_is_rule(rule) for rule in source.excludes):
-        sentence = f"must be texts of one line with from 1 to {MAX_EXCLUDE_CHARACTERS} characters."
-        raise _invalid(f"{field}.exclude_patterns", sentence)
+    if len(source.excludes) > MAX_EXCLUDES:
+        raise _invalid(f"{field}.exclude_patterns", f"must be at most {MAX_EXCLUDES}.")
     for index, rule in enumerate(source.excludes):
-        try:
-            parse(rule)
-        except MalformedRuleError as error:
-            raise _invalid(f"{field}.exclude_patterns.{index}", f"can match nothing: {error}.") from error
+        check_rule(f"{field}.exclude_patterns.{index}", rule)
     return SourceInput(path=path, type=source.type, excludes=source.excludes)
+
+
+def check_rule(field: str, rule: str) -> None:
+    """Refuse an exclude rule that can match nothing; `field` is what its error names."""
+    if not _is_rule(rule):
+        raise _invalid(field, f"must be a text of one line with from 1 to {MAX_EXCLUDE_CHARACTERS} characters.")
+    try:
+        parse(rule)
+    except MalformedRuleError as error:
+        raise _invalid(field, f"can match nothing: {error}.") from error
 
 
 def _is_rule(rule: object) -> bool:

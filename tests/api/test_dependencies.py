@@ -37,7 +37,7 @@ def test_a_cycle_and_what_is_no_job_are_refused() -> None:
     error = client.request("PUT", address, {"depends_on": [str(job.id)]}).refused(409, "DEPENDENCY_CYCLE")
     assert error["details"] == {"jobs": [job.name, job.name]}
     error = client.request("PUT", address, {"depends_on": [NOBODY]}).refused(400, "VALIDATION_FAILED")
-    assert list(error["details"]) == ["depends_on"]
+    assert list(error["details"]) == ["depends_on.0"]
     client.request("PUT", f"jobs/{NOBODY}/dependencies", {"depends_on": []}).refused(404, "JOB_NOT_FOUND")
     reader = ApiClient("jobs.read", "jobs.run")
     reader.request("PUT", address, {"depends_on": []}).refused(403, "PERMISSION_DENIED")

@@ -54,11 +54,12 @@ def test_all_errors_come_at_once_each_with_its_field() -> None:
         "name",
         "sources.0.path",
         "sources.1.path",
+        "sources.3.path",
         "sources.3.exclude_patterns.1",
         "schedules.1.time",
         "schedules.2.expression",
         "hooks.1.name",
-        "depends_on",
+        "depends_on.0",
         "priority",
         "max_attempts",
     }
@@ -70,7 +71,8 @@ def test_all_errors_come_at_once_each_with_its_field() -> None:
     ("change", "field"),
     [
         ({"sources": [{"type": "filesystem", "id": "/a"}] * 2}, "sources.1.path"),
-        ({"sources": [{"type": "proxmox_vm", "id": "qemu/1"}]}, "sources"),
+        ({"sources": [{"type": "proxmox_vm", "id": "/qemu/1"}]}, "sources.0.type"),
+        ({"depends_on": [NOBODY]}, "depends_on.0"),
         ({"sources": []}, "sources"),
         ({"repository_id": NOBODY}, "repository_id"),
         ({"rpo_seconds": 3600}, "rpo_seconds"),
@@ -96,3 +98,55 @@ def test_a_repository_that_takes_no_backups_says_why() -> None:
     repository = make_repository()
     repository_freeze(repository_id=repository.id, reason="lost data", now=NOW)
     assert "lost data" in judged(job_body(repository))["repository_id"][0]
+
+
+BROKEN: dict[str, Any] = {
+    "sources": [
+        {"type": "mysql"},
+        {"type": "filesystem", "id": "bad", "nmae": 1},
+        {"type": "filesystem", "exclude_patterns": ["["]},
+        7,
+        {"type": "mysql", "id": "worse", "exclude_patterns": ["", "#c", 5, "fine", "["]},
+        {"type": "filesystem", "id": 5},
+        {"type": "filesystem", "id": "/a"},
+        {"type": "filesystem", "id": "/a"},
+    ],
+    "hooks": [{"name": "../", "moment": "q"}, {}, {"name": "../", "moment": "before_job"}],
+    "depends_on": ["x", NOBODY],
+    "windows": [{"type": "q"}, {"name": "w", "type": "blackout", "days": ["mon"], "start": "25:00"}],
+    "schedules": [5, {"type": "daily", "time": "25:00"}],
+}
+PLACES = {
+    "sources.0.type",
+    "sources.0.path",
+    "sources.1.path",
+    "sources.1.nmae",
+    "sources.2.path",
+    "sources.2.exclude_patterns.0",
+    "sources.3",
+    "sources.4.type",
+    "sources.4.path",
+    *(f"sources.4.exclude_patterns.{position}" for position in (0, 2, 4)),
+    "sources.5.id",
+    "sources.7.path",
+    "hooks.0.name",
+    "hooks.0.moment",
+    "hooks.1.name",
+    "hooks.1.moment",
+    "hooks.2.name",
+    "depends_on.0",
+    "depends_on.1",
+    "windows.0.name",
+    "windows.0.type",
+    "windows.1.start",
+    "schedules.0",
+    "schedules.1.time",
+}
+
+
+def test_each_error_has_the_place_at_which_the_body_has_it() -> None:
+    """What cannot be read hides neither the rules of others, nor those that are judged with it, nor their places."""
+    body = job_body(make_repository(), rpo_seconds=90000) | BROKEN
+    del body["schedule"]
+    assert set(judged(body)) == PLACES
+    ApiClient().post("jobs", body).refused(400, "SOURCE_TYPE_NOT_AVAILABLE")

@@ -115,7 +115,7 @@ def test_a_name_is_taken_whatever_its_case_but_not_by_itself() -> None:
         ({"sources": []}, "sources"),
         ({"sources": [SourceInput(b"relative")]}, "sources.0.path"),
         ({"repository_id": new_id()}, "repository_id"),
-        ({"depends_on": [new_id()]}, "depends_on"),
+        ({"depends_on": [new_id()]}, "depends_on.0"),
         ({"schedule": {"type": "daily"}}, "schedules.0.time"),
         ({"schedules": [DAILY | {"id": "x"}]}, "schedules.0.id"),
         ({"schedules": [DAILY | {"id": str(new_id())}]}, "schedules.0.id"),
