@@ -22,10 +22,20 @@ _BASE_SQL: Final = f"CASE runs.priority {_CLASSES} ELSE {BASE[Priority.NORMAL]} 
 # Since when a run of the table `runs` waits.
 SINCE_SQL: Final = "greatest(runs.created_at, runs.not_before)"
 _HOURS_SQL: Final = f"greatest(extract(epoch FROM %(now)s - {SINCE_SQL})::float8, 0) / 3600"
-# What rows of `runs` are ordered by at the moment `now`; thousands wait, and the database sorts them in milliseconds.
-ORDER_SQL: Final = (
-    f"{_BASE_SQL} + least({_HOURS_SQL} * {POINTS_AN_HOUR}, {MOST_POINTS}) DESC, {_BASE_SQL} DESC, {SINCE_SQL}, runs.id"
+# Who has waited long enough has all points, which is cheaper to know than the hours.
+_AGE_SQL: Final = (
+    f"CASE WHEN {SINCE_SQL} <= %(now)s - interval '{MOST_POINTS / POINTS_AN_HOUR} hours' THEN {MOST_POINTS}"
+    f" ELSE {_HOURS_SQL} * {POINTS_AN_HOUR} END"
 )
+# What rows of `runs` are ordered by at the moment `now`, each rising; thousands wait, and the database sorts them in
+# milliseconds.
+ORDER_KEYS_SQL: Final = (
+    f"-({_BASE_SQL} + {_AGE_SQL})",
+    f"-({_BASE_SQL})",
+    SINCE_SQL,
+    "runs.id",
+)
+ORDER_SQL: Final = ", ".join(ORDER_KEYS_SQL)
 
 
 def base_priority(priority: str) -> int:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from django.db import connection
 
 from jobs.models import Run
-from jobs.queue import ORDER_SQL
+from jobs.queue import ORDER_KEYS_SQL
 from jobs.selectors import runs_visible
 from jobs.states import RunState
 from syncova_project.paging import Ordering, PageRequest, open_place, sign_place
@@ -27,26 +27,45 @@ _FILTERS: Final[Mapping[str, str]] = {
     "held": "held_code",
 }
 _COLUMNS: Final = ("id", "priority", "created_at", "not_before", "repository_id", "job_id", "kind", "held_code")
-# The last run of the page before may have left the queue: a mark stands where it stood, and counts as no run.
-_PLACED: Final = """
-WITH runs AS (
-    SELECT seen.*, false AS is_mark FROM ({seen}) AS seen ({columns})
-    UNION ALL
-    SELECT %(id)s::uuid, %(priority)s::text, %(created_at)s::timestamptz, %(not_before)s::timestamptz,
-           NULL, NULL, NULL, NULL, true
-    WHERE %(id)s::uuid IS NOT NULL
-), placed AS (
-    SELECT runs.*, count(*) FILTER (WHERE NOT is_mark) OVER place AS position, bool_or(is_mark) OVER place AS is_after
-    FROM runs
-    WINDOW place AS (
-        ORDER BY runs.not_before > %(now)s, CASE WHEN runs.not_before > %(now)s THEN runs.not_before END,
-                 {order}, runs.is_mark
-        ROWS UNBOUNDED PRECEDING
+_KEYS: Final[Mapping[str, str]] = dict(
+    zip(
+        ("postponed_to", "points", "base", "since", "id"),
+        ("CASE WHEN runs.not_before > %(now)s THEN runs.not_before ELSE '-infinity' END", *ORDER_KEYS_SQL),
+        strict=True,
     )
 )
-SELECT id, position, (SELECT count(*) FROM runs WHERE NOT is_mark) FROM placed
-WHERE NOT is_mark AND (is_after OR %(id)s::uuid IS NULL) {filters} ORDER BY position LIMIT %(most)s
+# The keys of each run are computed once, before they are compared many times. The last run of the page before may have
+# left the queue: a mark stands where it stood.
+_KEYED: Final = """
+WITH waiting AS MATERIALIZED (
+    SELECT {keys}, {chosen} AS is_chosen FROM ({seen}) AS runs ({columns})
+), mark AS (
+    SELECT {keys} FROM (
+        SELECT %(id)s::uuid, %(priority)s::text, %(created_at)s::timestamptz, %(not_before)s::timestamptz
+        WHERE %(id)s::uuid IS NOT NULL
+    ) AS runs (id, priority, created_at, not_before)
+)"""
+# Of the whole queue the page alone is put in order; what is before and behind it is counted.
+_NEXT: Final = """
+SELECT id, ahead.runs + row_number() OVER (ORDER BY {order}) AS position, (SELECT count(*) FROM waiting)
+FROM (
+    SELECT waiting.* FROM waiting LEFT JOIN mark ON true WHERE mark.id IS NULL OR ({waiting}) > ({mark})
+    ORDER BY {waiting} LIMIT %(most)s
+) AS page, (SELECT count(*) AS runs FROM waiting JOIN mark ON ({waiting}) <= ({mark})) AS ahead
+ORDER BY position
 """
+_CHOSEN: Final = """
+SELECT waiting.id, position, (SELECT count(*) FROM waiting)
+FROM (SELECT *, row_number() OVER (ORDER BY {order}) AS position FROM waiting) AS waiting LEFT JOIN mark ON true
+WHERE is_chosen AND (mark.id IS NULL OR ({waiting}) > ({mark})) ORDER BY position LIMIT %(most)s
+"""
+_NAMES: Final[Mapping[str, str]] = {
+    "keys": ", ".join(f"{key} AS {name}" for name, key in _KEYS.items()),
+    "order": ", ".join(_KEYS),
+    "waiting": ", ".join(f"waiting.{name}" for name in _KEYS),
+    "mark": ", ".join(f"mark.{name}" for name in _KEYS),
+    "columns": ", ".join(_COLUMNS),
+}
 _NOBODY: Final = dict.fromkeys(("id", "priority", "created_at", "not_before"))
 
 
@@ -87,12 +106,11 @@ def queue_page(filters: Mapping[str, Any], cursor: str, limit: int, *, now: dt.d
 def _placed(visible: Any, filters: Mapping[str, Any], told: Mapping[str, Any]) -> list[tuple[Any, int, int]]:
     """Return id, place and the queue's length of the chosen runs, in order."""
     asked = {f"filter_{name}": value for name, value in filters.items()}
-    chosen = "".join(f" AND {_FILTERS[name]} = %(filter_{name})s" for name in filters)
+    chosen = " AND ".join(f"runs.{_FILTERS[name]} = %(filter_{name})s" for name in filters)
     with connection.cursor() as cursor:
         seen = cursor.mogrify(*visible.order_by().values_list(*_COLUMNS).query.sql_with_params()).decode()
-        statement = _PLACED.format(
-            seen=seen.replace("%", "%%"), columns=", ".join(_COLUMNS), order=ORDER_SQL, filters=chosen
-        )
+        told_names = {**_NAMES, "seen": seen.replace("%", "%%"), "chosen": chosen or "true"}
+        statement = (_KEYED + (_CHOSEN if filters else _NEXT)).format(**told_names)
         cursor.execute(statement, {**told, **asked})
         return list(cursor.fetchall())
 

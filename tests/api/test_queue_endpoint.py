@@ -1,11 +1,13 @@
 """GET /queue: what waits, in the order in which admission looks at it, each with its reason (7.2, C1, C3)."""
 
 import datetime as dt
+import random
 from typing import Any
 
 import pytest
 
 from jobs.admission import admit_waiting
+from jobs.candidates import waiting_rows
 from jobs.models import Run
 from jobs.states import HeldCode, Priority
 from repositories.freezing import repository_freeze
@@ -107,6 +109,34 @@ def test_filters_choose_and_positions_stay_those_of_the_whole_queue() -> None:
     assert client.get("queue?kind=restore").json["queue"] == []
     for query in ("held=x", "kind=x", "priority=x", "job=x", "ordering=name", "status=queued", "limit=0"):
         client.get(f"queue?{query}").refused(400, "VALIDATION_FAILED")
+
+
+def walked(query: str, limit: int) -> list[tuple[int, str]]:
+    """Return place and id of all that the pages of one query show, and check that each page says how many wait."""
+    client, cursor, seen = ApiClient(), "", []
+    while cursor is not None:
+        page = client.get(f"queue?limit={limit}{query}" + (f"&cursor={cursor}" if cursor else "")).json
+        assert page["waiting"] == Run.objects.count()
+        seen += [(one["position"], one["id"]) for one in page["queue"]]
+        cursor = page["next_cursor"]
+    return seen
+
+
+def test_places_are_those_in_which_admission_looks_with_filters_and_without() -> None:
+    """C1: however a page is put together, it shows one order, of what waits as long, has all points or is to come."""
+    chance, hours = random.Random(7), (0, 0.5, 1, 1.99999, 2, 2.00001, 3, 100)
+    for _ in range(30):
+        waiting(chance.choice(Priority.values), since=chance.choice(hours) * HOUR)
+    for ahead in (2, 1):
+        waiting("critical", since=HOUR, not_before=NOW + ahead * HOUR)
+    expected = [row.run_id for row in waiting_rows(NOW)]
+    postponed = Run.objects.filter(not_before__gt=NOW).order_by("not_before").values_list("id", flat=True)
+    placed = list(enumerate([*expected, *map(str, postponed)], start=1))
+    assert (len(expected), len(placed)) == (30, 32)
+    assert walked("", 7) == walked("", 200) == walked("&kind=backup", 5) == placed
+    for priority in Priority.values:
+        chosen = {str(run.id) for run in Run.objects.filter(priority=priority)}
+        assert walked(f"&priority={priority}", 2) == [one for one in placed if one[1] in chosen]
 
 
 def test_a_cursor_of_another_list_or_of_other_filters_is_refused() -> None:
