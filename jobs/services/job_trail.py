@@ -1,6 +1,6 @@
-"""What a change of a job leaves behind: its next revision, and the trail's entry with what was before and after.
+"""What making, changing and deleting a job leave behind: its revision, and the trail's entry with before and after.
 
-Owns both writes, in the caller's transaction; without a difference there is neither.
+Owns these writes, in the caller's transaction; a change without a difference leaves neither.
 """
 
 import datetime as dt
@@ -15,6 +15,17 @@ from jobs.services.job_rows import audit_job
 
 # Longer values are told by the revision that holds them: a job may have a thousand sources.
 _MOST_TOLD: Final = 16_384
+
+
+def write_made(job: Job, actor: str, now: dt.datetime) -> None:
+    """Write the first revision of a job, and the trail with all that it is."""
+    revision = write_revision(job, actor, now=now)
+    audit_job(job, "job.create", actor, now, after=_whole(job, revision.snapshot))
+
+
+def write_deleted(job: Job, before: Mapping[str, Any], actor: str, now: dt.datetime) -> None:
+    """Write the trail with all that a deleted job was by `before`, its snapshot of then."""
+    audit_job(job, "job.delete", actor, now, before=_whole(job, before))
 
 
 def write_down(job: Job, before: Mapping[str, Any], actor: str, now: dt.datetime) -> None:
@@ -35,6 +46,11 @@ def write_down(job: Job, before: Mapping[str, Any], actor: str, now: dt.datetime
             "after": {name: _told(name, after[name], job.revision_number) for name in names},
         }
     audit_job(job, "job.change", actor, now, **told)
+
+
+def _whole(job: Job, snapshot: Mapping[str, Any]) -> dict[str, Any]:
+    with told_to_group(job.repository.worker_group):
+        return {name: _told(name, value, job.revision_number) for name, value in snapshot.items()}
 
 
 def _told(name: str, value: Any, revision: int) -> Any:

@@ -17,9 +17,10 @@ from jobs.job_names import names_of
 from jobs.models import Job, JobDependency
 from jobs.objectives import refuse_broken_rpo
 from jobs.postponed import stuck_jobs
-from jobs.revisions import write_revision
+from jobs.revisions import snapshot_of
 from jobs.services.dependencies import add_dependencies, lock_predecessors
 from jobs.services.job_rows import audit_job, cancel_runs, lock_job, place_sources, ready_repository, save_job
+from jobs.services.job_trail import write_deleted, write_made
 from jobs.services.job_windows import make_windows, own_rules
 from jobs.services.new_job import (
     NewJob,
@@ -74,8 +75,7 @@ def job_create(new: NewJob, *, actor: str, now: dt.datetime, windows: Sequence[M
             refuse_broken_rpo(job, [one.plan for one in schedules], now=now, own=own)
         insert_schedules(job, schedules, actor, now=now)
         make_windows(job, windows, actor=actor, now=now)
-        write_revision(job, actor, now=now)
-        audit_job(job, "job.create", actor, now)
+        write_made(job, actor, now)
     return job
 
 
@@ -124,6 +124,7 @@ def job_delete(*, job_id: uuid.UUID, actor: str, now: dt.datetime, condition: Co
         job = lock_job(job_id)
         condition.check(job.revision_number, f"the job {job.name}")
         _refuse_needed(job)
+        before = snapshot_of(job)
         schedules = lock_schedules(job)
         for schedule in schedules:
             write_off(schedule, "job_deleted", now=now)
@@ -132,7 +133,7 @@ def job_delete(*, job_id: uuid.UUID, actor: str, now: dt.datetime, condition: Co
         job.save(update_fields=["deleted_at", "updated_at"])
         end_schedules([schedule.id for schedule in schedules], now=now)
         cancel_runs(job, (RunState.QUEUED, RunState.RUNNING), CancelOrigin.JOB_DELETED, actor, now)
-        audit_job(job, "job.delete", actor, now)
+        write_deleted(job, before, actor, now)
     return job
 
 

@@ -23,6 +23,7 @@ from syncova_project import clock
 from syncova_project.access.granting import lacking, may_change, of_groups
 from syncova_project.access.models import SightLimit
 from syncova_project.access.people import actor_of_person
+from syncova_project.access.people_trail import what_it_had
 from syncova_project.access.services import audit_record
 from syncova_project.access.visibility import unknown_groups, visible_groups
 
@@ -103,8 +104,14 @@ class Audited(_ModelAdmin):
     def log_deletions(self, request: HttpRequest, queryset: "QuerySet[Any]") -> Any:
         """Write that people or groups were deleted, one entry each."""
         for one in queryset:
+            request.syncova_told = {"before": what_it_had(one)}  # type: ignore[attr-defined]
             self._record(request, one, "delete")
         return super().log_deletions(request, queryset)
+
+    def changelist_view(self, request: HttpRequest, *others: Any, **named: Any) -> Any:
+        """Let a deletion of several and its entries be one transaction, as Django's other pages are."""
+        with transaction.atomic():
+            return super().changelist_view(request, *others, **named)
 
     def _record(self, request: HttpRequest, obj: Model, verb: str) -> None:
         noun = self.noun or str(obj._meta.model_name)

@@ -131,13 +131,17 @@ def _record_token(token: ApiToken, actor: str) -> None:
         subject_type="token",
         subject_id=token.prefix,
         now=token.created_at,
-        details={
-            "name": token.name,
-            "scopes": token.scopes,
-            "worker_groups": token.worker_groups,
-            "expires_at": instant(token.expires_at),
-        },
+        details=_told(token),
     )
+
+
+def _told(token: ApiToken) -> dict[str, object]:
+    return {
+        "name": token.name,
+        "scopes": token.scopes,
+        "worker_groups": token.worker_groups,
+        "expires_at": instant(token.expires_at),
+    }
 
 
 def _check_rights(name: str, scopes: Sequence[str]) -> None:
@@ -182,7 +186,14 @@ def _revoke(tokens: Sequence[ApiToken], actor: str, now: dt.datetime) -> None:
         if token.revoked_at is None:
             token.revoked_at = now
             token.save(update_fields=["revoked_at"])
-            audit_record(actor=actor, action="token.revoke", subject_type="token", subject_id=token.prefix, now=now)
+            audit_record(
+                actor=actor,
+                action="token.revoke",
+                subject_type="token",
+                subject_id=token.prefix,
+                now=now,
+                details=_told(token),
+            )
 
 
 def _bounded(maker: Principal, scopes: Sequence[str], expires_at: dt.datetime | None) -> dt.datetime | None:

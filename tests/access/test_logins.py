@@ -3,10 +3,10 @@
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import Group, Permission, User
 from django.test import Client
 
-from syncova_project.access.models import AuditEntry
+from syncova_project.access.models import AuditEntry, SightLimit
 
 pytestmark = pytest.mark.django_db
 PASSWORD = "CANARY-right-5512"
@@ -86,3 +86,38 @@ def test_groups_are_told_too(alice: User) -> None:
     assert client.post("/admin/auth/group/add/", {"name": "weekend"}).status_code == 302
     assert trail()[-1] == ("user:alice", "group.create", "weekend")
     assert AuditEntry.objects.latest("id").details == {"name": {"before": None, "after": "weekend"}}
+
+
+def test_what_goes_is_told_with_all_that_it_had(alice: User) -> None:
+    """People, groups and limits, alone and several at once: nothing else keeps what they were."""
+    client = log_in("alice", PASSWORD)
+    right = Permission.objects.get(codename="jobs.read")
+    group = Group.objects.create(name="night shift")
+    group.permissions.add(right)
+    bob, carol = (User.objects.create_user(name, is_staff=True) for name in ("bob", "carol"))
+    bob.groups.add(group)
+    bob.user_permissions.add(right)
+    SightLimit.objects.create(user=bob, worker_groups=["north"])
+    limit = SightLimit.objects.create(user=carol, worker_groups=["east", "south"])
+    gone = {
+        "sight.delete": (f"/admin/access/sightlimit/{limit.pk}/delete/", {}),
+        "group.delete": (f"/admin/auth/group/{group.pk}/delete/", {}),
+        "user.delete": ("/admin/auth/user/", {"action": "delete_selected", "_selected_action": [carol.pk]}),
+    }
+    told = {}
+    for action, (address, body) in gone.items():
+        if action == "group.delete":
+            assert client.post(f"/admin/auth/user/{bob.pk}/delete/", {"post": "yes"}).status_code == 302
+            told["bob"] = AuditEntry.objects.get(action="user.delete").details
+            dave = User.objects.create_user("dave")
+            dave.groups.add(group)
+        assert client.post(address, {"post": "yes", **body}).status_code == 302
+        told[action] = AuditEntry.objects.filter(action=action).latest("id").details
+    flags = {"is_active": True, "is_staff": True, "is_superuser": False}
+    had = {**flags, "groups": ["night shift"], "rights": ["access.jobs.read"], "worker_groups": ["north"]}
+    assert told == {
+        "sight.delete": {"before": {"user": "carol", "group": None, "worker_groups": ["east", "south"]}},
+        "bob": {"before": had},
+        "group.delete": {"before": {"rights": ["access.jobs.read"], "people": ["dave"]}},
+        "user.delete": {"before": {**flags, "groups": [], "rights": [], "worker_groups": None}},
+    }

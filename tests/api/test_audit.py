@@ -7,9 +7,12 @@ from typing import Any
 import pytest
 from django.db import connection
 
+from jobs.models import JobRevision
 from syncova_project.access.models import AuditEntry
 from syncova_project.access.services import audit_record
+from tests.api.builders import job_body
 from tests.api.client import ApiClient
+from tests.repositories.builders import make_repository
 
 NOW = dt.datetime(2026, 11, 30, 2, 0, tzinfo=dt.UTC)
 pytestmark = pytest.mark.django_db
@@ -145,3 +148,22 @@ def plans(work: Any) -> list[str]:
             cursor.execute(f"EXPLAIN {query}")
             found[at] = "\n".join(row[0] for row in cursor.fetchall())
     return found
+
+
+def test_a_job_is_told_whole_when_it_is_made_and_when_it_goes() -> None:
+    """Sources, schedules and repository before and after, as a change tells them; long lists by their revision."""
+    client = ApiClient()
+    many = [{"type": "filesystem", "id": f"/srv/{number:0100}"} for number in range(200)]
+    for sources in (None, many):
+        body = job_body(make_repository()) | {"name": f"job {sources is many}"}
+        job = client.post("jobs", body | ({"sources": sources} if sources else {})).json["id"]
+        assert client.delete(f"jobs/{job}").status == 204
+        made, gone = (
+            AuditEntry.objects.get(action=f"job.{verb}", subject_id=job).details for verb in ("create", "delete")
+        )
+        kept = JobRevision.objects.get(job_id=job).snapshot
+        if sources is many:
+            assert made["after"].pop("sources") == gone["before"].pop("sources") == {"in_revision": 1}
+            kept.pop("sources")
+        assert made == {"name": body["name"], "after": kept}
+        assert gone == {"name": body["name"], "before": kept}

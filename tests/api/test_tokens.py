@@ -105,7 +105,10 @@ def test_a_revoked_token_takes_along_what_was_made_with_it() -> None:
     for one in (child, grandchild):
         of(one).get("jobs").refused(401, "UNAUTHENTICATED")
     assert maker.get("jobs").status == 200
-    assert AuditEntry.objects.filter(action="token.revoke").count() == 2
+    revoked = AuditEntry.objects.filter(action="token.revoke").order_by("id")
+    made = AuditEntry.objects.filter(action="token.create").order_by("id")
+    assert [one.details for one in revoked] == [one.details for one in made][1:]
+    assert [set(one.details) for one in revoked] == [{"name", "scopes", "worker_groups", "expires_at"}] * 2
 
 
 def test_a_token_can_end_itself() -> None:
