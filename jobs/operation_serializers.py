@@ -124,7 +124,7 @@ class RestoreOrder(StrictSerializer):
         child=serializers.CharField(max_length=MAX_PATH, trim_whitespace=False), max_length=MAX_NAMED, default=list
     )
     paths_base64 = serializers.ListField(child=PathText(), max_length=MAX_NAMED, default=list)
-    overwrite = Choice(OVERWRITE, default=OVERWRITE[0])
+    overwrite = Choice(OVERWRITE, default=OVERWRITE[0], help_text="Any but never needs the right restores.in_place.")
     verify = serializers.BooleanField(default=False)
     in_place = serializers.BooleanField(default=False, help_text="Needs the right restores.in_place.")
     delete = serializers.BooleanField(default=False, help_text="Needs the right restores.in_place.")
@@ -145,6 +145,12 @@ class RestoreOrder(StrictSerializer):
             "paths_base64": [*named, *attrs["paths_base64"]],
             "plan": str(plan) if plan else None,
         }
+
+
+def goes_over(order: Mapping[str, Any]) -> bool:
+    """Tell whether an order may change what is there already: that needs the right restores.in_place besides."""
+    replaces = order.get("overwrite", OVERWRITE[0]) != OVERWRITE[0]
+    return bool(order.get("in_place") or order.get("delete") or replaces)
 
 
 def _refuse_deletion(attrs: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from jobs import examples
 from jobs.database_time import database_now
 from jobs.listing import HeldSentences
-from jobs.operation_serializers import CheckOrder, CopyOrder, ForgetOrder, PruneOrder, RestoreOrder
+from jobs.operation_serializers import CheckOrder, CopyOrder, ForgetOrder, PruneOrder, RestoreOrder, goes_over
 from jobs.representations import run_json
 from jobs.run_answers import RUN
 from jobs.selectors import run_get
@@ -32,7 +32,7 @@ class OperationView(ApiView):
     def post(self, request: Request, repository_id: uuid.UUID) -> Response:
         """Return the queued run; 409 where one of its kind is active, or the repository has not been opened."""
         order, kind = self.body(request), self.kind
-        if order.get("in_place") or order.get("delete"):
+        if goes_over(order):
             need_scope(request, Scope.RESTORES_IN_PLACE)
         repository_get(repository_id)
 

@@ -9,7 +9,7 @@ from django.http import HttpRequest, QueryDict
 
 from jobs.database_time import database_now
 from jobs.models import Runner
-from jobs.operation_serializers import OVERWRITE, CheckOrder, RestoreOrder
+from jobs.operation_serializers import OVERWRITE, CheckOrder, RestoreOrder, goes_over
 from jobs.services import breaker_reset, operation_request
 from jobs.states import RunKind, RunnerKind
 from repositories.engine.display import show_path
@@ -19,10 +19,11 @@ from repositories.models import Backup, Repository, RepositoryState
 from repositories.selectors import open_freezes
 from repositories.serializers import FreezeInput, UnfreezeInput
 from syncova_project import clock
-from syncova_project.access.people import actor_of_person
+from syncova_project.access.people import actor_of_person, may
 from syncova_project.access.scopes import Scope
 from syncova_project.admin_pages.actions import ActionForm, Done, PageAction, Values
 from syncova_project.admin_pages.pages import address_of
+from syncova_project.errors import PermissionDeniedError
 from syncova_project.rest import read_input
 
 
@@ -109,7 +110,11 @@ def _check(request: HttpRequest, repository: Repository, values: Values) -> Done
 def _restore(request: HttpRequest, backup: Backup, values: Values) -> Done:
     lines = values["paths"].replace("\r\n", "\n").split("\n")
     wanted = {**values, "backup": backup.backup_id, "paths": [line for line in lines if line]}
-    return _asked(RunKind.RESTORE, backup.repository, read_input(RestoreOrder, wanted), request)
+    order = read_input(RestoreOrder, wanted)
+    if goes_over(order) and not may(request.user, Scope.RESTORES_IN_PLACE):
+        told = f"To replace what is there needs the right {Scope.RESTORES_IN_PLACE}: take {OVERWRITE[0]}."
+        raise PermissionDeniedError(told, details={"overwrite": [told]})
+    return _asked(RunKind.RESTORE, backup.repository, order, request)
 
 
 def _asked(kind: RunKind, repository: Repository, order: dict[str, Any], request: HttpRequest) -> Done:

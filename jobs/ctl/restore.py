@@ -25,8 +25,9 @@ NAME = "restore"
 HELP = (
     "Restore a backup into a directory of the machine whose workers reach the repository, below the roots that are "
     "allowed there (SYNCOVA_RESTORE_ROOTS). What is there already and differs is kept and counted, unless --overwrite "
-    "says otherwise. No backup holds it up where the group has two slots or more. --in-place, on the machine that was "
-    "backed up, and --delete need the right restores.in_place; what is deleted is planned and shown first."
+    "says otherwise. No backup holds it up where the group has two slots or more. --overwrite, --in-place (on the "
+    "machine that was backed up) and --delete need the right restores.in_place; what is deleted is planned and shown "
+    "first."
 )
 EXAMPLES = (
     "restore vault --backup latest --target /var/lib/syncova/restores/home --wait",

@@ -159,6 +159,19 @@ def test_restoring_needs_its_own_right() -> None:
     assert act(client, backup, "restore", {"target": "/x"}).status_code == 403
 
 
+def test_replacing_what_is_there_needs_another(settings: Any, tmp_path: Any) -> None:
+    settings.SYNCOVA_RESTORE_ROOTS = [str(tmp_path)]
+    make_runner("default")
+    backup, rights = make_backup(make_repository()), (Scope.REPOSITORIES_READ, Scope.RESTORES_RUN)
+    client = person(*rights)
+    sent = form_of(harmless_page(client, address(backup, "restore")))
+    refused = act(client, backup, "restore", sent | {"overwrite": "always"})
+    assert (refused.status_code, Run.objects.count()) == (403, 0)
+    assert "needs the right restores.in_place" in str(errors_of(refused))
+    assert "id_overwrite_error" in refused.content.decode()
+    assert act(client, backup, "restore", sent | {"overwrite": "never"}).status_code == 302
+
+
 def test_the_first_page_tells_what_needs_somebody() -> None:
     """Jobs whose last run did not succeed, with that run; repositories that take no backups, with the reason."""
     run, client = hostile_run(), operator()

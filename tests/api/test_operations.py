@@ -171,15 +171,20 @@ def test_a_plan_of_something_else_agrees_to_nothing() -> None:
     [
         {"backup": "latest", "in_place": True},
         {"backup": "latest", "target": f"{ROOT}/a", "overwrite": "always", "delete": True, "dry_run": True},
+        {"backup": "latest", "target": f"{ROOT}/a", "overwrite": "always"},
+        {"backup": "latest", "target": f"{ROOT}/a", "overwrite": "if-changed"},
+        {"backup": "latest", "target": f"{ROOT}/a", "overwrite": "if-newer"},
     ],
 )
 def test_over_what_is_there_is_a_right_of_its_own(order: dict[str, Any]) -> None:
-    """execution.md, section 3: in place, and with deletion."""
+    """execution.md, section 3: in place, with deletion, and whatever replaces what differs."""
     address = f"repositories/{make_repository().id}/restore"
     refused = ApiClient("restores.run", "repositories.write").post(address, order).refused(403, "PERMISSION_DENIED")
     assert refused["details"] == {"needs_any_of": ["restores.in_place"]}
     ApiClient("restores.in_place").post(address, order).refused(403, "PERMISSION_DENIED")
     assert ApiClient("restores.run", "restores.in_place").post(address, order).status == 202
+    beside = {"backup": "latest", "target": f"{ROOT}/a", "overwrite": "never"}
+    assert ApiClient("restores.run").post(address, beside).status == 202
 
 
 @pytest.mark.parametrize(
