@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Generator
 from typing import Final
 
-from django.db import InterfaceError, OperationalError, connection
+from django.db import Error, connection
 from rest_framework.exceptions import APIException
 
 from jobs.models import Run
@@ -22,6 +22,7 @@ from jobs.states import FINISHED_STATES
 from syncova_project import clock
 from syncova_project.access.standing import Standing
 from syncova_project.access.visibility import limit_sight, unlimited_sight
+from syncova_project.database_faults import is_away, reason_of
 from syncova_project.error_shape import answer_to
 from syncova_project.errors import SyncovaError
 from syncova_project.web.long_answers import PLACES, TooManyLongAnswersError, pause
@@ -50,7 +51,7 @@ class LogStream:
                 "As many follow logs now as this server has places for.",
                 hint="Read the log in pages meanwhile, without follow; SYNCOVA_WEB_THREADS makes more places.",
             )
-        self._pieces = _pieces(run_id, after, _Reader(run_id, reader))
+        self._pieces = _until_away(_pieces(run_id, after, _Reader(run_id, reader)))
         self._has_place = True
 
     def __iter__(self) -> "LogStream":
@@ -87,31 +88,37 @@ class _Reader:
         return None
 
 
+def _until_away(pieces: Generator[bytes, None, None]) -> Generator[bytes, None, None]:
+    try:
+        yield from pieces
+    except Error as error:
+        if not is_away(error):
+            raise
+        # Its answer has begun: the client asks again for the rest.
+        logger.warning("A log is not followed any more: %s", reason_of(error))
+        connection.close()
+
+
 def _pieces(run_id: uuid.UUID, after: int, reader: _Reader) -> Generator[bytes, None, None]:
     tail, ends_at, alive_at = LogTail(run_id, after), clock.monotonic() + STREAM_SECONDS, clock.monotonic()
     yield _BEGIN
-    try:
-        while clock.monotonic() < ends_at:
-            if (refusal := reader.refusal()) is not None:
-                yield _event("refused", refusal)
-                return
-            # Before the lines: a run that has ended writes no more.
-            state = Run.objects.filter(pk=run_id).values_list("state", "log_truncated").first()
-            for number, line in tail.lines():
-                yield _event("line", log_json(number, line), number)
-                alive_at = clock.monotonic()
-            if state is None or state[0] in FINISHED_STATES:
-                yield _event("end", None if state is None else {"state": state[0], "truncated": state[1]})
-                return
-            if clock.monotonic() - alive_at >= ALIVE_SECONDS:
-                yield _ALIVE
-                alive_at = clock.monotonic()
-            if not pause(LOOK_SECONDS):
-                return
-    except (OperationalError, InterfaceError) as error:
-        # Its answer has begun: the client asks again for the rest.
-        logger.warning("A log is not followed any more: %s", str(error).strip())
-        connection.close()
+    while clock.monotonic() < ends_at:
+        if (refusal := reader.refusal()) is not None:
+            yield _event("refused", refusal)
+            return
+        # Before the lines: a run that has ended writes no more.
+        state = Run.objects.filter(pk=run_id).values_list("state", "log_truncated").first()
+        for number, line in tail.lines():
+            yield _event("line", log_json(number, line), number)
+            alive_at = clock.monotonic()
+        if state is None or state[0] in FINISHED_STATES:
+            yield _event("end", None if state is None else {"state": state[0], "truncated": state[1]})
+            return
+        if clock.monotonic() - alive_at >= ALIVE_SECONDS:
+            yield _ALIVE
+            alive_at = clock.monotonic()
+        if not pause(LOOK_SECONDS):
+            return
 
 
 def _event(name: str, data: object, number: int | None = None) -> bytes:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from django.conf import settings
-from django.db import DatabaseError
+from django.db import Error
 from django.db.models import Q, QuerySet
 
 from jobs import windows
@@ -162,7 +162,7 @@ def _pending_chains() -> dict[uuid.UUID, set[uuid.UUID]]:
     """Built apart from the rest: a fault here leaves the serial gate open, a database error fails the pass (G2)."""
     try:
         return _started_chains()
-    except DatabaseError:
+    except Error:
         raise
     except Exception:
         # The gate's policy, not an edge: backups that go on side by side harm less than none at all.

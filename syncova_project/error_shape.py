@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from django import db
 from django.conf import settings
 from django.core.exceptions import (
     BadRequest,
@@ -24,6 +23,7 @@ from django.http import Http404
 from rest_framework import exceptions as rest
 
 from syncova_project.access.origin import current_origin
+from syncova_project.database_faults import is_away
 from syncova_project.errors import SyncovaError, ValidationFailedError
 from syncova_project.log import single_line
 
@@ -66,7 +66,9 @@ NOT_ALLOWED = ErrorAnswer(
     "This address does not take this method.",
     "The answer's Allow header lists those it takes.",
 )
-FORBIDDEN = ErrorAnswer(403, "PERMISSION_DENIED", "This request is not allowed.")
+FORBIDDEN = ErrorAnswer(
+    403, "PERMISSION_DENIED", "This request is not allowed.", "Ask for the right, or ask with a token that has it."
+)
 UNAVAILABLE = ErrorAnswer(503, "UNAVAILABLE", "The database does not answer now.", "Try again in a few seconds.")
 
 TOO_LARGE = ErrorAnswer(413, "REQUEST_TOO_LARGE", "The request's body is too large.")
@@ -112,7 +114,6 @@ KNOWN: tuple[tuple[type[Exception] | tuple[type[Exception], ...], ErrorAnswer], 
         ),
     ),
     ((SuspiciousOperation, BadRequest), MALFORMED),
-    ((db.OperationalError, db.InterfaceError), UNAVAILABLE),
 )
 
 
@@ -129,7 +130,7 @@ def answer_to(error: Exception) -> ErrorAnswer:
         return NOT_ALLOWED
     if isinstance(error, TOO_MUCH):
         return replace(TOO_LARGE, hint=f"It may have at most {settings.DATA_UPLOAD_MAX_MEMORY_SIZE} bytes.")
-    known = next((answer for kinds, answer in KNOWN if isinstance(error, kinds)), None)
+    known = known_answer(error)
     if known is None or known.status >= 500:
         log.error("A request failed (request %s).", current_origin().request_id, exc_info=error)
     if isinstance(error, SyncovaError):
@@ -137,9 +138,15 @@ def answer_to(error: Exception) -> ErrorAnswer:
     return known or internal()
 
 
+def known_answer(error: Exception) -> ErrorAnswer | None:
+    """Return the answer to an error of the framework or of the database that a client or an operator can know."""
+    found = next((answer for kinds, answer in KNOWN if isinstance(error, kinds)), None)
+    return UNAVAILABLE if found is None and is_away(error) else found
+
+
 def own_answers() -> tuple[ErrorAnswer, ...]:
     """Return the answers to what is no error of this project: those of the framework, and the unexpected."""
-    return (*(answer for _, answer in KNOWN), NOT_ALLOWED, TOO_LARGE, internal())
+    return (*(answer for _, answer in KNOWN), NOT_ALLOWED, TOO_LARGE, UNAVAILABLE, internal())
 
 
 def internal() -> ErrorAnswer:

@@ -12,7 +12,7 @@ from concurrent.futures import TimeoutError as NoAnswerError
 from typing import Any, TypeVar
 
 from django.conf import settings
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, Error, connection, transaction
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from kombu.connection import Connection
@@ -78,7 +78,7 @@ def _ask_database() -> tuple[bool, float | None]:
         if not probe_database():
             return False, None
         return True, scheduler_age()
-    except DatabaseError as error:
+    except Error as error:
         log.warning("the scheduler's age is not known: %s", type(error).__name__)
         return True, None
     finally:
@@ -98,7 +98,7 @@ def _within_limit(name: str, question: Callable[[], T]) -> T | None:
     except NoAnswerError:
         log.warning("%s does not answer within %d s", name, _LIMIT_SECONDS)
         return None
-    except DatabaseError:
+    except Error:
         return None
     return answer
 
@@ -131,7 +131,7 @@ def _reach_broker() -> None:
 def _passes(name: str, probe: Callable[[], None]) -> bool:
     try:
         probe()
-    except (DatabaseError, OSError) as error:
+    except (Error, OSError) as error:
         log.warning("%s is not ready: %s", name, type(error).__name__)
         return False
     except Exception:

@@ -9,6 +9,8 @@ import logging
 import re
 from typing import Any
 
+from syncova_project.database_faults import is_away, reason_of, sqlstate_of
+
 # Line breaks, escape codes and bidi controls in a file name must not forge a line or paint a terminal.
 _UNSAFE = re.compile(
     "[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
@@ -21,7 +23,6 @@ def single_line(text: str) -> str:
 
 
 _SERVER_FAULT = 500
-_CONNECTION_ERRORS = frozenset({"OperationalError", "InterfaceError"})
 _CHATTY = ("celery.app.trace", "celery.worker.strategy", "celery.beat")
 
 
@@ -91,10 +92,6 @@ def _server_away(error: BaseException | None) -> str:
     An outage is no defect, and its hundreds of requests would each leave a trace that says the same. What the server
     itself answered has a code and keeps its trace.
     """
-    kind = type(error)
-    if kind.__name__ not in _CONNECTION_ERRORS or not kind.__module__.startswith("django.db"):
+    if error is None or not type(error).__module__.startswith("django.db"):
         return ""
-    if error is None or getattr(error.__cause__, "pgcode", None) is not None:
-        return ""
-    lines = str(error).strip().splitlines()
-    return f"{kind.__name__}: {lines[0] if lines else 'the database does not answer'}"
+    return f"{type(error).__name__}: {reason_of(error)}" if is_away(error) and not sqlstate_of(error) else ""

@@ -1,38 +1,29 @@
 """Database work that outlasts an outage: tried again with a fresh connection until it is done or pointless.
 
-Owns the difference between "the database is away" (wait) and "the statement is wrong" (raise). Knows no run.
+Owns the waiting. Whether there is something to wait for is syncova_project.database_faults'. Knows no run.
 """
 
 import logging
 from collections.abc import Callable
-from typing import Final, TypeVar
+from typing import TypeVar
 
-from django.db import DatabaseError, InterfaceError, InternalError, OperationalError, connection
-from psycopg2.errorcodes import READ_ONLY_SQL_TRANSACTION
+from django.db import Error, connection
 
 from syncova_project import clock
+from syncova_project.database_faults import is_away, reason_of
 
 T = TypeVar("T")
 
-# What a database that is away can raise; `is_away` tells it from a fault of ours.
-FAULTS: Final = (OperationalError, InterfaceError, InternalError)
 PAUSE_SECONDS = 1.0
 
 logger = logging.getLogger(__name__)
-
-
-def is_away(error: DatabaseError | InterfaceError) -> bool:
-    """Tell whether waiting can help: no connection, or a server that takes no writes for now (a failover)."""
-    if isinstance(error, InternalError):
-        return bool(getattr(error.__cause__, "pgcode", None) == READ_ONLY_SQL_TRANSACTION)
-    return isinstance(error, OperationalError | InterfaceError)
 
 
 def forget_connection() -> None:
     """Drop this thread's connection, so that the next query opens a fresh one; never raises for a dead one."""
     try:
         connection.close()
-    except FAULTS:
+    except Error:
         connection.connection = None
 
 
@@ -40,10 +31,10 @@ def attempt(action: Callable[[], T]) -> T | None:
     """Run `action` once; None, with the connection dropped, when the database is away."""
     try:
         return action()
-    except FAULTS as error:
+    except Error as error:
         if not is_away(error):
             raise
-        logger.warning("The database does not answer: %s", str(error).strip())
+        logger.warning("The database does not answer: %s", reason_of(error))
         forget_connection()
         return None
 
@@ -57,11 +48,11 @@ def until_done(action: Callable[[], T], *, give_up: Callable[[], bool] = lambda:
     while not give_up():
         try:
             return action()
-        except FAULTS as error:
+        except Error as error:
             if not is_away(error):
                 raise
             if not told:
-                logger.warning("The database does not answer, waiting for it: %s", str(error).strip())
+                logger.warning("The database does not answer, waiting for it: %s", reason_of(error))
             told = True
             forget_connection()
             clock.sleep(PAUSE_SECONDS)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from django.db import transaction
 
 from jobs.leases import Lease
-from workers.database import FAULTS, is_away
+from syncova_project.database_faults import is_away
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ def _attempt(action: Callable[[], object]) -> None:
         with transaction.atomic():
             action()
     except Exception as error:
-        if isinstance(error, FAULTS) and is_away(error):
+        if is_away(error):
             raise
         # A process edge: what a run records beside its verdict must never fail the run.
         logger.exception("A record of the run could not be written")

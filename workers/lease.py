@@ -13,11 +13,14 @@ from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from typing import Protocol
 
+from django.db import Error
+
 from jobs.executors import Progress
 from jobs.leases import LeaseLostError
 from jobs.states import CancelOrigin
 from syncova_project import clock
-from workers.database import FAULTS, PAUSE_SECONDS, forget_connection, is_away
+from syncova_project.database_faults import is_away, reason_of
+from workers.database import PAUSE_SECONDS, forget_connection
 
 POLL_SECONDS = 1.5
 STALLED_AFTER_SECONDS = 900.0
@@ -138,10 +141,10 @@ class LeaseKeeper:
             if self._pending is not None:
                 self._perform(self._pending)
                 self._pending = None
-        except FAULTS as error:
+        except Error as error:
             if not is_away(error):
                 raise
-            logger.warning("The database does not answer; the lease is asked for again: %s", str(error).strip())
+            logger.warning("The database does not answer; the lease is asked for again: %s", reason_of(error))
             forget_connection()
             clock.sleep(PAUSE_SECONDS)
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from django.conf import settings
-from django.db import DatabaseError
+from django.db import Error
 from django.utils.module_loading import import_string
 
 from jobs import transitions
@@ -27,6 +27,7 @@ from jobs.states import FailureClass
 from jobs.unrun_hooks import undone_by, undone_sentence
 from jobs.verdict import Verdict
 from syncova_project import clock
+from syncova_project.database_faults import reason_of
 from syncova_project.errors import SyncovaError
 from workers import drain
 from workers.database import until_done
@@ -143,10 +144,19 @@ def _write_end(run_id: uuid.UUID, fence: int, result: ExecutionResult) -> Verdic
 
     try:
         return until_done(write)
-    except DatabaseError as error:
+    except Error as error:
         logger.exception("The result of run %s was refused", run_id)
-        refused = _failure("RESULT_REFUSED", f"The database refused the result: {error}", FailureClass.UNKNOWN)
+        refused = _refused(error)
         return until_done(lambda: conclude(run_id, fence, refused, now=database_now()))
+
+
+def _refused(error: Error) -> ExecutionResult:
+    return _failure(
+        "RESULT_REFUSED",
+        f"The database refused what was to be written of the run's end: {reason_of(error)}.",
+        FailureClass.UNKNOWN,
+        hint="What it backed up is in the repository; the worker's log has the whole error. Start it again.",
+    )
 
 
 def _failure(code: str, message: str, failure_class: FailureClass, hint: str = "") -> ExecutionResult:

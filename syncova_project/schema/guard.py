@@ -5,8 +5,9 @@ Owns the asking. Each process asks once: what is migrated while it runs is made 
 
 import logging
 
-from django.db import InterfaceError, OperationalError, connection
+from django.db import Error, connection
 
+from syncova_project.database_faults import is_away
 from syncova_project.schema.judgement import unfit
 from syncova_project.schema.record import read_standing
 
@@ -33,7 +34,9 @@ def require_fitting_schema_if_reachable() -> None:
     """Do the same at the start of a process; where the database does not answer, whoever uses it first asks again."""
     try:
         require_fitting_schema()
-    except (OperationalError, InterfaceError) as error:
+    except Error as error:
+        if not is_away(error):
+            raise
         log.warning("The schema could not be looked at, the database does not answer: %s", type(error).__name__)
     finally:
         # A server forks, or makes threads: each opens a connection of its own.

@@ -3,8 +3,9 @@
 import json
 from typing import Any
 
+import psycopg2
 import pytest
-from django.db import OperationalError
+from django.db import DatabaseError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
 from rest_framework import serializers
@@ -184,8 +185,13 @@ def test_an_unexpected_error_is_500_without_a_trace(address: str, settings: Any,
 
 
 @pytest.mark.urls(__name__)
-def test_a_database_that_does_not_answer_is_503_and_one_line_in_the_log(caplog: Any) -> None:
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_database_that_does_not_answer_is_503_and_one_line_in_the_log(caplog: Any, lost: bool) -> None:
     FailingView.error = OperationalError(CANARY)
+    if lost:
+        # What the driver makes of a connection that is lost in the middle of an answer.
+        FailingView.error = DatabaseError(CANARY)
+        FailingView.error.__cause__ = psycopg2.DatabaseError(CANARY)
     assert CANARY not in str(ApiClient().get("fail").refused(503, "UNAVAILABLE"))
     (record,) = caplog.records
     assert len(TextFormatter().format(record).splitlines()) == 1

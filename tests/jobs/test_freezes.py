@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, InterfaceError, connection
 
 from jobs import frozen, occupancy, transitions
 from jobs.admission import Admitted, admit_waiting
@@ -139,15 +139,18 @@ def test_a_fault_in_the_serial_gate_opens_no_freeze(monkeypatch: pytest.MonkeyPa
     assert state_of(other)[1] is False
 
 
-def test_a_database_error_in_the_serial_gate_admits_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kind", [DatabaseError, InterfaceError])
+def test_a_database_error_in_the_serial_gate_admits_nothing(
+    monkeypatch: pytest.MonkeyPatch, kind: type[Exception]
+) -> None:
     """G2 (d): no answer is no answer, not an open gate."""
     _, other = serial_chain()
 
     def fails() -> dict[uuid.UUID, set[uuid.UUID]]:
-        raise DatabaseError("gone")
+        raise kind("gone")
 
     monkeypatch.setattr(occupancy, "_started_chains", fails)
-    with pytest.raises(DatabaseError):
+    with pytest.raises(kind):
         admit_waiting(now=NOW)
     assert state_of(other)[1] is False
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from django.db import InterfaceError, OperationalError, connection
+from django.db import Error, connection
 
 from jobs.models import Run
 from jobs.states import RunState
@@ -68,7 +68,7 @@ def plan(seed: int, seconds: float) -> list[Fault]:
 def play(fault: Fault, scene: Scene) -> None:
     """Carry one fault out, and end what it holds still or stops."""
     clock.sleep(fault.after)
-    with contextlib.suppress(ProcessLookupError, OperationalError, InterfaceError):
+    with contextlib.suppress(ProcessLookupError, Error):
         _ACTS[fault.what](fault, scene)
     scene.keep_up()
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from django.db import InterfaceError, OperationalError, connection
+from django.db import Error, connection
 
 from jobs.database_time import database_now
 from jobs.models import Job, Run, Schedule
@@ -50,7 +50,7 @@ def asked(question: Callable[[], T], *, seconds: float = 120.0) -> T:
     while True:
         try:
             return question()
-        except (OperationalError, InterfaceError):
+        except Error:
             connection.close()
             if clock.monotonic() > end:
                 raise

@@ -5,6 +5,7 @@ import contextlib
 import pytest
 from django.db import DatabaseError, InterfaceError, InternalError, OperationalError, connection, transaction
 
+from syncova_project.database_faults import is_away
 from workers import database
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -23,13 +24,13 @@ def test_a_read_only_server_is_waited_for() -> None:
     """A failover may leave a connection on the copy that takes no writes."""
     with pytest.raises(InternalError) as raised:
         run("SET TRANSACTION READ ONLY", "CREATE TABLE never (id int)")
-    assert database.is_away(raised.value)
+    assert is_away(raised.value)
 
 
 def test_an_aborted_transaction_is_a_fault_of_ours() -> None:
     with pytest.raises(InternalError) as raised:
         run("SELECT 1/0", "SELECT 1")
-    assert not database.is_away(raised.value)
+    assert not is_away(raised.value)
 
 
 def test_an_ended_connection_is_waited_for_and_replaced() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.db import DataError
+from django.db import connection
 
 from jobs.conclusion import conclude
 from jobs.executors import ExecutionControl, ExecutionRequest, ExecutionResult, NotConfiguredExecutor, RecordingExecutor
@@ -130,12 +130,15 @@ def test_a_result_that_the_database_refuses_becomes_a_failure(admitted: Run, mon
 
     def refusing(run_id: Any, fence: int, result: ExecutionResult, **told: Any) -> Any:
         if result.failure is None:
-            raise DataError("value out of range")
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT 1 / 0")
         return real(run_id, fence, result, **told)
 
     monkeypatch.setattr(supervisor, "conclude", refusing)
     ended, _ = supervised(admitted, monkeypatch, succeed)
     assert (ended.state, ended.error_code) == (RunState.FAILED, "RESULT_REFUSED")
+    assert ended.error_message.endswith("of the run's end: division by zero (SQLSTATE 22012).")
+    assert "Start it again" in ended.error_hint
 
 
 def test_without_an_executor_every_run_fails(admitted: Run, settings: Any) -> None:
