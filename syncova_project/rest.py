@@ -1,7 +1,7 @@
 """What every API view is built on: JSON in and out, bearer tokens, scopes, the one error shape, strict fields.
 
-Owns the classes that views and serializers derive from and the project's error pages. No view sets its own parsers,
-renderers or handlers, so no endpoint can answer in another shape.
+Owns the classes that views and serializers derive from. No view sets its own parsers, renderers or handlers, so no
+endpoint can answer in another shape.
 """
 
 import functools
@@ -11,7 +11,6 @@ from http import HTTPStatus
 from typing import Any, ClassVar
 
 from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
-from django.views import defaults
 from rest_framework import serializers
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import JSONParser
@@ -32,12 +31,9 @@ from syncova_project.access.visibility import check_sight, limit_sight
 from syncova_project.answer_shapes import Form
 from syncova_project.api_schema import ApiSchema
 from syncova_project.error_shape import (
-    FORBIDDEN,
     NOT_ALLOWED,
-    NOT_FOUND,
     ErrorAnswer,
     answer_to,
-    internal,
 )
 from syncova_project.errors import ValidationFailedError
 from syncova_project.json_types import wrong_types
@@ -62,7 +58,8 @@ class ApiView(APIView):
     `bodies` and `queries` are what it reads, `examples` bodies that it takes, `answers` the forms of what it answers,
     in the words of answer_shapes, `statuses` with which status when that is not 200, `pending` the form of a 202 that
     stands for an answer to come, `media` what it answers instead of JSON, or beside it where it has a form,
-    `conditions` whether it needs the header If-Match (False: reads it where it is sent), `ranges` which answer a part.
+    `conditions` whether it needs the header If-Match (False: reads it where it is sent), `ranges` which answer a part,
+    `keyed` which create by `create_once`, once for an Idempotency-Key.
     """
 
     schema = ApiSchema()
@@ -82,6 +79,7 @@ class ApiView(APIView):
     media: ClassVar[Mapping[str, str]] = {}
     conditions: ClassVar[Mapping[str, bool]] = {}
     ranges: ClassVar[frozenset[str]] = frozenset()
+    keyed: ClassVar[frozenset[str]] = frozenset()
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Check who asks; keep the raw body of a request with a key, which is part of what the key stands for."""
@@ -228,26 +226,6 @@ def read_input(serializer: Reader, data: Any) -> dict[str, Any]:
     return values
 
 
-def handler400(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Answer what Django refuses before any view is chosen."""
-    return _json(answer_to(exception))
-
-
-def handler403(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Answer a refusal outside the API's views."""
-    return defaults.permission_denied(request, exception) if _is_page(request) else _json(FORBIDDEN)
-
-
-def handler404(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Answer an address that does not exist."""
-    return defaults.page_not_found(request, exception) if _is_page(request) else _json(NOT_FOUND)
-
-
-def handler500(request: HttpRequest) -> HttpResponse:
-    """Answer a failure outside the API's views; Django has logged its trace."""
-    return defaults.server_error(request) if _is_page(request) else _json(internal())
-
-
 def safe_only(view: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
     """Return the view for GET and HEAD; other methods are refused in the one shape."""
 
@@ -272,10 +250,6 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
             details={name: ["Is named twice."] for name in twice},
         )
     return found
-
-
-def _is_page(request: HttpRequest) -> bool:
-    return request.path.startswith("/admin/")
 
 
 def _json(answer: ErrorAnswer, headers: dict[str, str] | None = None) -> JsonResponse:

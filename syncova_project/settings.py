@@ -58,6 +58,7 @@ SYNCOVA_PUBLIC_URL = ENVIRONMENT.word("SYNCOVA_PUBLIC_URL").rstrip("/")
 ALLOWED_HOSTS, CSRF_TRUSTED_ORIGINS = hosts_and_origins(SYNCOVA_PUBLIC_URL)
 _SECURE = SYNCOVA_PUBLIC_URL.startswith("https://")
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _SECURE
+CSRF_FAILURE_VIEW = "syncova_project.error_pages.csrf_failure"
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _SECURE else None
 SECURE_HSTS_SECONDS = 31_536_000 if _SECURE and not is_loopback_url(SYNCOVA_PUBLIC_URL) else 0
 # Web's one port speaks TLS or plain HTTP, never both: the proxy that brings TLS sends plain requests away (W008), and

@@ -6,10 +6,10 @@ from django.urls import include, path
 from syncova_project import api_page, health
 from syncova_project.access.people_admin import own_password
 
-handler400 = "syncova_project.rest.handler400"
-handler403 = "syncova_project.rest.handler403"
-handler404 = "syncova_project.rest.handler404"
-handler500 = "syncova_project.rest.handler500"
+handler400 = "syncova_project.error_pages.handler400"
+handler403 = "syncova_project.error_pages.handler403"
+handler404 = "syncova_project.error_pages.handler404"
+handler500 = "syncova_project.error_pages.handler500"
 
 urlpatterns = [
     path("health/live", health.live, name="health-live"),

@@ -16,6 +16,7 @@ from syncova_project.access.models import ApiToken
 from syncova_project.access.principals import Principal
 from syncova_project.access.selectors import token_find
 from syncova_project.access.throttling import throttle_refused
+from syncova_project.errors import PermissionDeniedError
 
 KEYWORD = b"bearer"
 
@@ -46,7 +47,7 @@ class PersonAuthentication(SessionAuthentication):
     """A session of the admin's login, without an Authorization header; what changes something needs the CSRF token."""
 
     def authenticate(self, request: Request) -> tuple[Any, None] | None:
-        """Return the person's principal, None without a session; PermissionDenied where the CSRF token is missing."""
+        """Return the person's principal, None without a session; PermissionDeniedError where its token is missing."""
         if settings.SESSION_COOKIE_NAME not in request.COOKIES:
             return None
         user = request._request.user
@@ -54,3 +55,14 @@ class PersonAuthentication(SessionAuthentication):
             return None
         self.enforce_csrf(request)
         return Principal.of_person(user), None
+
+    def enforce_csrf(self, request: Request) -> None:
+        """Raise the error that names the header, where what changes something lacks it or has a wrong one."""
+        try:
+            super().enforce_csrf(request)
+        except exceptions.PermissionDenied as error:
+            raise PermissionDeniedError(
+                "A session may change nothing without the token of its pages, so that no other site does it for you.",
+                hint=f"Send the value of the cookie {settings.CSRF_COOKIE_NAME} in the header X-CSRFToken, with this "
+                "server as Referer or Origin, or ask with a token: Authorization: Bearer syncova_…",
+            ) from error

@@ -21,7 +21,7 @@ from django.utils.html import format_html
 
 from syncova_project import clock
 from syncova_project.access.granting import lacking, may_change, of_groups
-from syncova_project.access.models import SightLimit
+from syncova_project.access.models import ApiToken, SightLimit
 from syncova_project.access.people import actor_of_person
 from syncova_project.access.people_trail import what_it_had
 from syncova_project.access.services import audit_record
@@ -41,6 +41,8 @@ else:
 FIRST: Final = (
     "(delete this limit first: without it the members of the group see the repositories of all worker groups)"
 )
+
+SWITCH_OFF: Final = "(nobody deletes them; take away “Active” of the user instead: tokens and sessions end with it)"
 
 
 class GivenForm(_Form):
@@ -164,6 +166,13 @@ class PersonAdmin(Granted, Audited, _UserAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Tell the same of a deletion."""
         return super().has_delete_permission(request, obj) and may_change(request.user, obj)
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """Say of somebody's tokens, which nobody deletes, how both are switched off."""
+        deleted, counts, lacking, protected = super().get_deleted_objects(objs, request)
+        owners = {token.user for token in ApiToken.objects.filter(user__in=objs).select_related("user")}
+        told = [format_html("{} {}", f"The tokens of {owner}", SWITCH_OFF) for owner in owners]
+        return deleted, counts, lacking - {ApiToken._meta.verbose_name} if told else lacking, [*protected, *told]
 
 
 @admin.register(Group)

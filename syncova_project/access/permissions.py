@@ -40,19 +40,25 @@ class HasScope(BasePermission):
 def check_scopes(principal: Principal, wanted: tuple[Scope, ...]) -> None:
     """Raise PermissionDeniedError unless the principal holds any of these rights."""
     if not any(scope in principal.scopes for scope in wanted):
-        raise _denied(wanted)
+        raise _denied(wanted, principal)
 
 
 def need_scope(request: Request, scope: Scope) -> None:
     """Raise PermissionDeniedError unless the caller holds `scope`: for what a part of a body asks for."""
     principal: object = request.user
-    if not isinstance(principal, Principal) or scope not in principal.scopes:
-        raise _denied((scope,))
+    if not isinstance(principal, Principal):
+        raise exceptions.NotAuthenticated
+    check_scopes(principal, (scope,))
 
 
-def _denied(wanted: tuple[Scope, ...]) -> PermissionDeniedError:
+def _denied(wanted: tuple[Scope, ...], principal: Principal) -> PermissionDeniedError:
+    rights = " or ".join(wanted)
+    told, hint = "The token lacks the right for this request.", f"It needs {rights}."
+    if principal.token is None:
+        told = "You lack the right for this request."
+        hint = f"It needs {rights}: ask somebody who may change users for it."
     return PermissionDeniedError(
-        "The token lacks the right for this request.",
-        hint=f"It needs {' or '.join(wanted)}.",
+        told,
+        hint=hint,
         details={"needs_any_of": [str(scope) for scope in wanted]},
     )

@@ -121,7 +121,8 @@ def token_widen(*, token: ApiToken, scopes: Sequence[str], now: dt.datetime) -> 
 
 def no_such_token(prefix: str) -> TokenNotFoundError:
     """Return the error for a token that is not there, or not the caller's."""
-    return TokenNotFoundError(f"There is no token {prefix!r}.", hint="List the tokens with: manage token_list")
+    hint = "List yours with: GET /api/v1/tokens; all there are with: ./syncova manage token_list"
+    return TokenNotFoundError(f"There is no token {prefix!r}.", hint=hint)
 
 
 def _record_token(token: ApiToken, actor: str) -> None:
