@@ -26,6 +26,7 @@ class OperationView(ApiView):
 
     kind: ClassVar[RunKind]
     scopes = {"POST": (Scope.REPOSITORIES_WRITE,)}
+    keyed = frozenset({"POST"})
     answers = {"POST": RUN}
     statuses = {"POST": 202}
 

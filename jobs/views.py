@@ -44,6 +44,7 @@ class JobsView(ApiView):
     """GET lists jobs by page; POST makes one (201)."""
 
     scopes = {"GET": (Scope.JOBS_READ,), "POST": (Scope.JOBS_WRITE,)}
+    keyed = frozenset({"POST"})
     answers = {"GET": JOBS, "POST": JOB}
     examples = {"POST": examples.NEW_JOB}
     bodies, queries, statuses = {"POST": JobInput}, {"GET": JobFilter}, {"POST": 201}
@@ -151,6 +152,7 @@ class JobRunView(ApiView):
 
     scopes = {"POST": (Scope.JOBS_RUN,)}
     answers = {"POST": RUN}
+    keyed = frozenset({"POST"})
     examples = {"POST": examples.RUN_ORDER}
     bodies, statuses = {"POST": RunOrder}, {"POST": 202}
 

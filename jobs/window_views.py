@@ -33,6 +33,7 @@ class WindowsView(ApiView):
     """GET lists windows by name; POST makes one (201), and says which objectives it breaks."""
 
     scopes = {"GET": (Scope.JOBS_READ,), "POST": (Scope.WINDOWS_WRITE,)}
+    keyed = frozenset({"POST"})
     answers = {"GET": WINDOWS, "POST": WINDOW}
     examples = {"POST": examples.WINDOW}
     bodies, queries, statuses = {"POST": WindowBody}, {"GET": PageFilter}, {"POST": 201}

@@ -31,6 +31,7 @@ class RepositoriesView(ApiView):
     """GET lists all repositories, without pages: an installation has a handful. POST registers one (202)."""
 
     scopes = {"GET": (Scope.REPOSITORIES_READ,), "POST": (Scope.REPOSITORIES_WRITE,)}
+    keyed = frozenset({"POST"})
     answers = {"GET": REPOSITORIES, "POST": REPOSITORY}
     examples = {"POST": examples.REGISTRATION}
     bodies, queries, statuses = {"POST": RegisterInput}, {"GET": RepositoryFilter}, {"POST": 202}

@@ -5,7 +5,8 @@ tells none is any object.
 """
 
 import re
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
 from django.conf import settings
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
@@ -14,6 +15,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse
 from rest_framework import serializers
 
+from syncova_project.access.idempotency import MAX_KEY
 from syncova_project.answer_shapes import COMPONENTS
 from syncova_project.error_codes import known_codes
 
@@ -27,6 +29,23 @@ ERROR_EXAMPLE = {
         "hint": "See details for each field.",
         "details": {"priority": ["Must be one of low, normal, high, critical, not urgent."]},
     }
+}
+
+
+# The codes of each are told by ErrorDescription.
+REFUSALS: Final[Mapping[int, str]] = {
+    400: "The request cannot be read, or holds what is not acceptable; `details` names the fields.",
+    401: "No token, or one that does not count (any more).",
+    403: "The right is lacking.",
+    404: "There is nothing at this address that the caller sees.",
+    409: "The present state does not allow it.",
+    412: "It has been changed since If-Match.",
+    413: "The body is too large.",
+    415: "The body is not JSON.",
+    428: "If-Match is missing.",
+    429: "Too many requests: wait for as long as Retry-After says.",
+    503: "The database does not answer now: ask again.",
+    0: "Refused or failed.",
 }
 
 
@@ -96,7 +115,8 @@ class ApiSchema(AutoSchema):
         query = self._described.queries.get(self.method)
         needed = self._described.conditions.get(self.method)
         found = [each for each in (query, None if needed is None else _if_match(needed=needed)) if each is not None]
-        return [*found, *(_RANGE if self.method in self._described.ranges else ())]
+        keyed = (_KEY,) if self.method in self._described.keyed else ()
+        return [*found, *keyed, *(_RANGE if self.method in self._described.ranges else ())]
 
     def get_request_serializer(self) -> Any:
         """Return the body that the view reads."""
@@ -115,7 +135,10 @@ class ApiSchema(AutoSchema):
         """Return the success of the view and the one shape of all its errors."""
         status = self._described.statuses.get(self.method, 200)
         form = self._described.answers.get(self.method)
-        told: dict[Any, Any] = {"default": OpenApiResponse(ErrorBody, description="Refused or failed.")}
+        told: dict[Any, Any] = {
+            str(status) if status else "default": OpenApiResponse(ErrorBody, description=description)
+            for status, description in self._refusals().items()
+        }
         media, pending = self._described.media.get(self.method), self._described.pending.get(self.method)
         if media is not None:
             told[str(status), media] = OpenApiResponse(OpenApiTypes.BINARY, description="Done.")
@@ -127,6 +150,19 @@ class ApiSchema(AutoSchema):
         if pending is not None:
             told["202"] = OpenApiResponse(pending, description="Not yet: ask again at Location.")
         return told
+
+    def _refusals(self) -> dict[int, str]:
+        """Return the statuses of what can be refused here, with their meaning, 0 for any other."""
+        needed, bodies = self._described.conditions.get(self.method), self.method in self._described.bodies
+        possible = {
+            404: "{" in self.path,
+            409: self.method != "GET",
+            412: needed is not None,
+            413: bodies,
+            415: bodies,
+            428: bool(needed),
+        }
+        return {status: told for status, told in REFUSALS.items() if possible.get(status, True)}
 
 
 def complete(result: dict[str, Any], **_context: Any) -> dict[str, Any]:
@@ -143,6 +179,16 @@ def complete(result: dict[str, Any], **_context: Any) -> dict[str, Any]:
     return result
 
 
+_KEY = OpenApiParameter(
+    "Idempotency-Key",
+    {"type": "string", "minLength": 1, "maxLength": MAX_KEY},
+    OpenApiParameter.HEADER,
+    required=False,
+    description=(
+        "Any printable ASCII text of your choice. The same request with the same key gets, for 24 hours, the answer of "
+        "the first one (with the header Idempotency-Replayed), and nothing is made twice; another request is 409."
+    ),
+)
 _RANGE = tuple(
     OpenApiParameter(name, str, OpenApiParameter.HEADER, required=False, description=told)
     for name, told in (

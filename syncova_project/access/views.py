@@ -39,6 +39,7 @@ class TokensView(ApiView):
     """GET lists the caller's own tokens; POST makes one (201), which is shown in this answer alone."""
 
     scopes = {"GET": ANY, "POST": ANY}
+    keyed = frozenset({"POST"})
     answers, examples = {"GET": TOKENS, "POST": NEW_TOKEN}, {"POST": TOKEN_EXAMPLE}
     bodies, queries, statuses = {"POST": TokenBody}, {"GET": PageFilter}, {"POST": 201}
 

@@ -10,16 +10,8 @@ from syncova_project.error_codes import known_codes
 from tests.architecture.error_codes import DOCUMENT
 from tests.architecture.source_files import CLONE
 
-_OF_STACK = "ends a command of the stack, no request; tests/embedded and tests/settings name its class"
 # Codes that no test asserts by their word, each with the reason.
 UNPROVOKED: dict[str, str] = {
-    "ALREADY_RUNNING": _OF_STACK,
-    "BIND_REFUSED": _OF_STACK,
-    "DATA_DIRECTORY": _OF_STACK,
-    "SERVER_START": _OF_STACK,
-    "SERVICE_USER": _OF_STACK,
-    "SOCKET_PATH_TOO_LONG": _OF_STACK,
-    "STACK": _OF_STACK,
     "WORKERS_NOT_FOUND": "no endpoint drains workers: tests/jobs/test_draining names the class",
 }
 _WITH_STATUS = re.compile(r"^\| `([A-Z][A-Z0-9_]+)` \|.*\| [45][0-9]{2} \|[^|]*\|$", re.MULTILINE)

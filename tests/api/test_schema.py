@@ -1,5 +1,6 @@
 """The OpenAPI description: valid, complete, and free of warnings, since it is made from what the views read."""
 
+import inspect
 from typing import Any
 
 import pytest
@@ -50,11 +51,34 @@ def test_every_view_and_method_is_in_it_with_its_rights(described: dict[str, Any
             assert all(scope in operation["description"] for scope in scopes)
             pending = {"202"} if method in view.pending else set()
             part = {"206"} if method in view.ranges else set()
-            assert set(operation["responses"]) == {str(view.statuses.get(method, 200)), "default", *pending, *part}
+            done = {str(view.statuses.get(method, 200)), *pending, *part}
+            assert set(operation["responses"]) == {*done, *refused(address, method, view)}
             assert operation["security"] == [{"token": []}, {"session": []}]
             assert ("requestBody" in operation) == (method in view.bodies and bool(view.bodies[method]().fields))
             told = {parameter["name"] for parameter in operation.get("parameters", ()) if parameter["in"] == "query"}
             assert told == set(view.queries[method]().fields if method in view.queries else ())
+
+
+def refused(address: str, method: str, view: Any) -> set[str]:
+    """Return the statuses of what can be refused, and "default" for what nobody thought of."""
+    found = {"400", "401", "403", "429", "503", "default"}
+    found |= {"404"} if "{" in address else set()
+    found |= {"409"} if method != "GET" else set()
+    found |= {"413", "415"} if method in view.bodies else set()
+    return found | ({"412"} | ({"428"} if view.conditions[method] else set()) if method in view.conditions else set())
+
+
+def test_whatever_takes_a_key_says_so(described: dict[str, Any]) -> None:
+    """The header stands where a view creates once for a key, and nowhere else."""
+    keyed = set()
+    for address, view in api_views(get_resolver().url_patterns):
+        for method, operation in described["paths"][address].items():
+            handler = inspect.getsource(getattr(view, method))
+            told = [one for one in operation.get("parameters", ()) if one["name"] == "Idempotency-Key"]
+            assert bool(told) == ("create_once(" in handler) == (method.upper() in view.keyed), (address, method)
+            assert all("24 hours" in one["description"] for one in told)
+            keyed |= {address} if told else set()
+    assert {"/api/v1/jobs", "/api/v1/jobs/{job_id}/run", "/api/v1/repositories", "/api/v1/tokens"} <= keyed
 
 
 def test_every_post_reads_a_body_and_every_list_its_filters() -> None:

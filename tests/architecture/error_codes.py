@@ -46,7 +46,8 @@ def from_calls(module: Module) -> Iterator[ErrorCode]:
             words += call.args[:2]
         codes = [_sentence(word) for word in words if isinstance(word, ast.Constant)]
         said = [text for text in map(_sentence, call.args) if " " in text]
-        yield from (ErrorCode(code, "".join(said[:1]), "", "") for code in codes if CODE.match(code))
+        status = _status(call, name)
+        yield from (ErrorCode(code, "".join(said[:1]), "", status) for code in codes if CODE.match(code))
 
 
 def collect() -> dict[str, ErrorCode]:
@@ -94,9 +95,16 @@ def _field(node: ast.ClassDef, module: Module, field: str) -> str:
     # A name may be used twice in the product: the class of the same file is meant.
     for where in (module, *product()):
         for base in _error_classes(where):
-            if base.name in bases and base is not node:
+            # What only its 500 is left of ends a command or a process, no request.
+            if base.name in bases and base is not node and (field, base.name) != ("status", "SyncovaError"):
                 return _field(base, where, field)
     return ""
+
+
+def _status(call: ast.Call, name: str) -> str:
+    """Return the status of an answer that no class makes: `ErrorAnswer(405, "CODE", …)`."""
+    first = call.args[0] if call.args else None
+    return str(first.value) if name.endswith("ErrorAnswer") and isinstance(first, ast.Constant) else ""
 
 
 def _sentence(node: ast.expr) -> str:

@@ -34,9 +34,10 @@ def test_every_script_that_is_run_by_hand_is_told_with_its_command() -> None:
 
 def test_codes_are_found_in_classes_and_calls() -> None:
     error = 'class AError(X):\n    """Says why."""\n    code: ClassVar[str] = "A_CODE"\n    exit_code = 3\n'
-    text = f'{error}Failure("B_CODE", f"It broke at {{place}}.")\n'
+    text = f'{error}Failure("B_CODE", f"It broke at {{place}}.")\nErrorAnswer(405, "C_CODE", "So it is.")\n'
     module = Module("x.py", text, ast.parse(text))
     assert [*error_codes.from_classes(module), *error_codes.from_calls(module)] == [
         error_codes.ErrorCode("A_CODE", "Says why.", "3", ""),
         error_codes.ErrorCode("B_CODE", "It broke at ….", "", ""),
+        error_codes.ErrorCode("C_CODE", "So it is.", "", "405"),
     ]
