@@ -99,12 +99,15 @@ def test_what_hooks_say_and_sources_are_called_stays_where_it_belongs(
     out.add("messages", sent)
     out.add("processes", seen.read_text())
     out.add("log", *(line.message for line in run_log.read(run.id)))
-    out.add("audit", client.get("audit").json)
+    entries = client.get("audit").json["entries"]
+    # What a job is made of is told with it, as a change of it is.
+    out.add("made", [one for one in entries if one["action"] == "job.create"])
+    out.add("audit", [one for one in entries if one["action"] != "job.create"])
     for path in ("queue", f"runs/{run.id}", f"runs/{run.id}/events", "repositories", f"jobs/{job_id}", "jobs"):
         out.add(path.partition("/")[0], client.get(path).json)
     dump(out)
     assert "sh" in out.texts["processes"]
     assert out.holding(SAID) == ["log"]
     places = set(out.holding(NAMED))
-    assert {"log", "jobs", "table sources"} <= places
+    assert {"log", "jobs", "made", "table sources"} <= places
     assert not places & {"refusals", "messages", "processes", "audit", "queue", "repositories"}, places
