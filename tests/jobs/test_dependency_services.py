@@ -79,7 +79,7 @@ def test_a_cycle_is_refused_with_the_way_round() -> None:
 def test_what_is_no_job_is_refused() -> None:
     job, gone = make_job(), make_job(deleted_at=NOW)
     for wrong in (new_id(), gone.id):
-        with pytest.raises(ValidationFailedError, match="depends_on: there is no job"):
+        with pytest.raises(ValidationFailedError, match=r"depends_on\.0: there is no job"):
             job_depend(job_id=job.id, depends_on=[wrong], actor="alice", now=NOW)
     with pytest.raises(ValidationFailedError, match="at most 100"):
         job_depend(job_id=job.id, depends_on=[job.id] * 101, actor="alice", now=NOW)
