@@ -29,6 +29,12 @@ class RepositoryNotLookedAtError(ConflictError):
     code: ClassVar[str] = "REPOSITORY_NOT_LOOKED_AT"
 
 
+class RepositoryReindexWantedError(ConflictError):
+    """Only indexing the repository again ends the one freeze that holds it: the database knows less than it does."""
+
+    code: ClassVar[str] = "REPOSITORY_REINDEX_WANTED"
+
+
 class EncryptionRequiredError(SyncovaError):
     """A repository without key material is refused when it is set up (A5)."""
 

@@ -5,6 +5,7 @@ a run does: after a freeze has answered nothing starts. What a freeze holds is j
 """
 
 import datetime as dt
+import shlex
 import uuid
 
 from django.db import transaction
@@ -12,6 +13,7 @@ from django.db.models import Value
 from django.db.models.functions import Greatest
 
 from repositories.doorbell import request_pass
+from repositories.errors import RepositoryReindexWantedError
 from repositories.looking import require_fresh_look
 from repositories.memory import earlier_state_confirmed, state_forgotten
 from repositories.models import Repository, RepositoryFreeze
@@ -61,16 +63,18 @@ def repository_unfreeze(
     After a swap, `adopt_observed_id` says that the new medium is the right one; else the next run that sees it
     freezes the repository again. After an earlier state it says that this is as it should be. Raises
     RepositoryRegisteredError if another row adopted that id, and RepositoryNotLookedAtError if nobody looked lately
-    (repositories.looking). A freeze that waits for the repository to be indexed again stays: only that ends it.
+    (repositories.looking). A freeze that waits for the repository to be indexed again stays: only that ends it, and
+    where nothing else is to clear or to adopt RepositoryReindexWantedError says so.
     """
     with transaction.atomic():
         repository = locked_repository(repository_id)
-        if adopt_observed_id:
-            _adopt_observed(repository, actor, now)
+        adopted = adopt_observed_id and _adopt_observed(repository, actor, now)
         open_rows = RepositoryFreeze.objects.filter(repository=repository, cleared_at__isnull=True)
         if repository.reindex_wanted_at is not None:
             open_rows = open_rows.exclude(reason=repository.reindex_reason)
         closed = open_rows.update(cleared_at=Greatest("frozen_at", Value(now)), cleared_by=actor)
+        if not closed and not adopted and repository.reindex_wanted_at is not None:
+            raise _only_indexing(repository)
         if closed:
             audit_record(
                 actor=actor,
@@ -85,11 +89,20 @@ def repository_unfreeze(
     return closed
 
 
-def _adopt_observed(repository: Repository, actor: str, now: dt.datetime) -> None:
+def _only_indexing(repository: Repository) -> RepositoryReindexWantedError:
+    return RepositoryReindexWantedError(
+        f"The repository {repository.name} stays frozen until it was indexed again: {repository.reindex_reason}",
+        hint="On a machine of its worker group that reaches its medium: ./syncova manage reindex_repository "
+        f"{shlex.quote(repository.name)}",
+        details={"repository": str(repository.id)},
+    )
+
+
+def _adopt_observed(repository: Repository, actor: str, now: dt.datetime) -> bool:
     require_fresh_look(repository, now)
     before, after = repository.repository_id, repository.observed_repository_id
     if after is None or after == before:
-        return
+        return False
     # What the old medium had confirmed says nothing of the new one.
     repository.repository_id, repository.fence_confirmed = after, 0
     state_forgotten(repository_id=repository.id)
@@ -102,3 +115,4 @@ def _adopt_observed(repository: Repository, actor: str, now: dt.datetime) -> Non
         now=now,
         details={"repository_id": after, "before": before},
     )
+    return True

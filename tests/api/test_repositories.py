@@ -7,6 +7,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from repositories.control_plane import reindex_wanted
 from repositories.freezing import repository_freeze, repository_unfreeze
 from repositories.models import Repository
 from repositories.services import observe_repository_id, repository_inspected, repository_inspection_failed
@@ -146,6 +147,20 @@ def test_freezing_and_clearing_over_http() -> None:
     client.post(f"{NOBODY}/freeze", {"reason": "x"}).refused(404, "REPOSITORY_UNKNOWN")
     actions = AuditEntry.objects.filter(subject_id=str(repository.id)).order_by("id").values_list("action", flat=True)
     assert list(actions) == ["repository.freeze", "repository.unfreeze"]
+
+
+def test_a_freeze_that_waits_for_indexing_is_not_said_to_be_cleared() -> None:
+    """G1: of a restored database; what else froze it is cleared, and told to be."""
+    repository, client = make_repository(), ApiClient()
+    address = f"repositories/{repository.id}"
+    reindex_wanted(repository_id=repository.id, reason="restored from a dump", run_id=None, now=NOW)
+    error = client.post(f"{address}/unfreeze").refused(409, "REPOSITORY_REINDEX_WANTED")
+    assert "restored from a dump" in error["message"]
+    assert "./syncova manage reindex_repository " in error["hint"]
+    client.post(f"{address}/freeze", {"reason": "the disk makes noises"})
+    shown = client.post(f"{address}/unfreeze")
+    assert (shown.status, [each["reason"] for each in shown.json["freezes"]]) == (200, ["restored from a dump"])
+    assert shown.json["accepts_backups"] is False
 
 
 def test_the_journal_tells_open_and_cleared_freezes_page_by_page() -> None:

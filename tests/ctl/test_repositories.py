@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from jobs.database_time import database_now
+from repositories.control_plane import reindex_wanted
 from repositories.models import Repository
 from repositories.services import observe_repository_id
 from repositories.troubles import repository_unopened
@@ -70,6 +71,13 @@ def test_a_medium_that_is_still_another_one_is_told_or_adopted(ctl: Ctl, plan: w
     assert ctl("repository", "unfreeze", "vault", "--adopt").code == 0
     row.refresh_from_db()
     assert row.repository_id == row.observed_repository_id != vault.repository_id
+
+
+def test_unfreezing_what_only_indexing_ends_is_refused(ctl: Ctl, vault: Repository) -> None:
+    reindex_wanted(repository_id=vault.id, reason="restored from a dump", run_id=None, now=database_now())
+    done = ctl("repository", "unfreeze", "vault")
+    assert (done.code, "stays frozen until it was indexed again" in done.err) == (1, True)
+    assert "./syncova manage reindex_repository vault" in done.err
 
 
 @pytest.mark.parametrize("opening", [None, worker.finds_nothing])
