@@ -233,7 +233,9 @@ def _installation_limit(run: Run) -> str:
 
 
 def _frozen(run: Run) -> str:
-    row = RepositoryFreeze.objects.filter(repository_id=run.repository_id, cleared_at__isnull=True).first()
+    opened = RepositoryFreeze.objects.filter(repository_id=run.repository_id, cleared_at__isnull=True)
+    # Of several the oldest, as everywhere that one reason is told.
+    row = opened.order_by("frozen_at", "id").first()
     told = {"name": run.repository.name, "reason": row.reason if row else ""}
     return _("Waits because the repository %(name)s is frozen: %(reason)s") % told
 

@@ -237,3 +237,15 @@ def wait_until(question: Callable[[], bool]) -> None:
             return
         clock.sleep(0.01)
     pytest.fail("it never came to that")
+
+
+def test_of_several_freezes_the_oldest_is_told_everywhere() -> None:
+    """What waits says what the list says: it is what has to be seen to first."""
+    run = frozen_run()
+    freeze(run.repository, "the disk makes noises")
+    admit_waiting(now=NOW)
+    assert state_of(run)[2] == "frozen"
+    refused = selectors.refusal(selectors.repository_get(run.repository_id))
+    assert refused is not None
+    for sentence in (held_sentence(run), refused.reason):
+        assert sentence.endswith(": 3 chunks are lost")
