@@ -153,7 +153,7 @@ def _write_end(run_id: uuid.UUID, fence: int, result: ExecutionResult) -> Verdic
 def _refused(error: Error) -> ExecutionResult:
     return _failure(
         "RESULT_REFUSED",
-        f"The database refused what was to be written of the run's end: {reason_of(error)}.",
+        f"The database refused what was to be written of the run's end: {reason_of(error)}",
         FailureClass.UNKNOWN,
         hint="What it backed up is in the repository; the worker's log has the whole error. Start it again.",
     )

@@ -137,7 +137,7 @@ def test_a_result_that_the_database_refuses_becomes_a_failure(admitted: Run, mon
     monkeypatch.setattr(supervisor, "conclude", refusing)
     ended, _ = supervised(admitted, monkeypatch, succeed)
     assert (ended.state, ended.error_code) == (RunState.FAILED, "RESULT_REFUSED")
-    assert ended.error_message.endswith("of the run's end: division by zero (SQLSTATE 22012).")
+    assert ended.error_message.endswith("of the run's end: division by zero (SQLSTATE 22012)")
     assert "Start it again" in ended.error_hint
 
 
