@@ -34,7 +34,7 @@ from jobs.window_serializers import MAX_WINDOWS, JobWindow, JobWindowChange
 from repositories.engine.display import show_path
 from syncova_project.errors import ValidationFailedError
 from syncova_project.paging import DEFAULT_LIMIT, MAX_LIMIT
-from syncova_project.rest import Choice, StrictSerializer
+from syncova_project.rest import Choice, PlainName, StrictSerializer
 
 MAX_PATH = 4096
 MAX_BANDWIDTH = 2**53 - 1
@@ -132,7 +132,7 @@ class HookInput(StrictSerializer):
 class JobBody(StrictSerializer):
     """What a job is; `schedule` is the only schedule, `schedules` are several."""
 
-    name = serializers.CharField(max_length=MAX_NAME)
+    name: serializers.CharField = PlainName(max_length=MAX_NAME)
     repository_id = serializers.UUIDField()
     sources = SourceList(child=SourceInput(), max_length=MAX_SOURCES, allow_empty=False)
     schedule = serializers.DictField(required=False)
@@ -188,6 +188,8 @@ class JobChange(JobBody):
     `windows`, which are those of the job's own, which one is meant.
     """
 
+    # Judged where it differs from the one that the job has.
+    name = serializers.CharField(max_length=MAX_NAME)
     windows = serializers.ListField(child=JobWindowChange(), max_length=MAX_WINDOWS)
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:

@@ -11,7 +11,7 @@ from jobs.services.new_job import MAX_NAME
 from jobs.states import WindowKind
 from jobs.windows.parsing import DAYS
 from jobs.windows.parsing import KINDS as WINDOW_KINDS
-from syncova_project.rest import Choice, StrictSerializer
+from syncova_project.rest import Choice, PlainName, StrictSerializer
 
 MAX_WINDOWS: Final = 20
 
@@ -19,7 +19,7 @@ MAX_WINDOWS: Final = 20
 class JobWindow(StrictSerializer):
     """A window in one of its two shapes: days, start and length, or two instants (docs/windows.md)."""
 
-    name = serializers.CharField(max_length=MAX_NAME)
+    name = PlainName(max_length=MAX_NAME)
     type = Choice(WindowKind.choices)
     kinds = serializers.ListField(child=Choice([kind.value for kind in WINDOW_KINDS]), max_length=10, required=False)
     days = serializers.ListField(child=Choice(DAYS), max_length=7, required=False)
@@ -46,6 +46,6 @@ class WindowBody(JobWindow):
 class WindowPreviewBody(WindowBody):
     """The body of POST /windows/preview: a window, saved or not; `replaces` is the id of the one that it changes."""
 
-    name = serializers.CharField(max_length=MAX_NAME, default="preview")
+    name = PlainName(max_length=MAX_NAME, default="preview")
     replaces = serializers.UUIDField(required=False, allow_null=True)
     count = serializers.IntegerField(min_value=1, max_value=100, default=5)

@@ -22,6 +22,7 @@ from jobs.window_preview import WindowPreview, window_preview
 from jobs.window_rows import rule_of
 from jobs.window_serializers import WindowBody, WindowPreviewBody
 from syncova_project.access.scopes import Scope
+from syncova_project.errors import ValidationFailedError
 from syncova_project.instants import instant
 from syncova_project.paging import Ordering, PageRequest, read_page
 from syncova_project.rest import ApiView, Created, actor_of, create_once
@@ -94,6 +95,9 @@ class WindowPreviewView(ApiView):
         """Return the preview; nothing is saved."""
         body, now = self.body(request), database_now()
         count, replaces = body.pop("count"), body.pop("replaces", None)
+        if replaces is not None and not windows_visible().filter(id=replaces).exists():
+            told = f"There is no window {replaces}."
+            raise ValidationFailedError(told, hint="List them with: GET /api/v1/windows", details={"replaces": told})
         preview = window_preview(rule_for(window_input(body)), count, replaces=replaces, now=now)
         return Response(preview_json(preview))
 

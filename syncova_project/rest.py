@@ -37,6 +37,7 @@ from syncova_project.error_shape import (
 )
 from syncova_project.errors import ValidationFailedError
 from syncova_project.json_types import wrong_types
+from syncova_project.plain_names import NOT_PLAIN, is_plain
 from syncova_project.preconditions import Condition, condition_of
 
 Reader = type[serializers.Serializer[Any]]
@@ -88,8 +89,17 @@ class ApiView(APIView):
         throttle_principal(request.user)
         limit_sight(principal_of(request).groups)
         check_sight(kwargs)
+        self._refuse_unread(request)
         if "Idempotency-Key" in request.headers:
             _ = request._request.body
+
+    def _refuse_unread(self, request: Request) -> None:
+        """Refuse parameters and bodies where nothing reads them: a misspelled or misplaced one is never passed over."""
+        method = "GET" if request.method == "HEAD" else str(request.method)
+        if method not in self.queries:
+            read_input(NoBody, request.query_params)
+        if method == "DELETE":
+            read_input(NoBody, request.data)
 
     def body(self, request: Request) -> dict[str, Any]:
         """Return the validated body; raises the validation error that names its fields."""
@@ -115,6 +125,17 @@ class Choice(serializers.ChoiceField):
         super().__init__(choices, **options)
         words = ", ".join(str(word) for word in self.choices)
         self.error_messages["invalid_choice"] = f"Must be one of {words}, not {{input}}."
+
+
+class PlainName(serializers.CharField):
+    """A name for something new; what has another one keeps it."""
+
+    def to_internal_value(self, data: Any) -> str:
+        """Return the name, or refuse what is not seen of it."""
+        name: str = super().to_internal_value(data)
+        if not is_plain(name):
+            raise serializers.ValidationError([NOT_PLAIN])
+        return name
 
 
 class StrictSerializer(serializers.Serializer[Any]):

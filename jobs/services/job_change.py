@@ -37,6 +37,8 @@ from jobs.services.schedules import change_schedules, lock_schedules
 from jobs.states import ACTIVE_STATES, HeldCode, RunState
 from jobs.window_rows import change_windows, current_rules, plan_by_windows
 from repositories.models import Repository
+from syncova_project.errors import ValidationFailedError
+from syncova_project.plain_names import NOT_PLAIN, is_plain
 from syncova_project.preconditions import Condition
 
 # Columns of a job that are sent as they are kept.
@@ -113,12 +115,20 @@ def _as_wanted(job: Job, fields: Mapping[str, Any]) -> NewJob:
     hooks = [(one["moment"], one["name"]) for one in job.hooks]
     plain = {name: fields.get(name, getattr(job, name)) for name in PLAIN}
     return NewJob(
-        name=checked_name(fields.get("name", job.name)),
+        name=_name(job, fields),
         repository_id=fields.get("repository_id", job.repository_id),
         sources=fields.get("sources", ()),
         hooks=fields.get("hooks", hooks),
         **plain,
     )
+
+
+def _name(job: Job, fields: Mapping[str, Any]) -> str:
+    """Return the name that the job is to have; one that could not be given anew stays where nobody changes it."""
+    name = checked_name(fields.get("name", job.name))
+    if name != job.name and not is_plain(name):
+        raise ValidationFailedError(f"name: {NOT_PLAIN}", details={"name": NOT_PLAIN})
+    return name
 
 
 def _take_over(job: Job, wanted: NewJob) -> None:

@@ -11,7 +11,7 @@ from syncova_project.access.models import ApiToken, AuditEntry
 from syncova_project.access.scopes import ALL_SCOPES
 from syncova_project.instants import instant
 from syncova_project.paging import DEFAULT_LIMIT, MAX_LIMIT
-from syncova_project.rest import Choice, StrictSerializer
+from syncova_project.rest import Choice, PlainName, StrictSerializer
 
 _MAX_WORDS: Final = 300
 
@@ -41,7 +41,7 @@ class TokenBody(StrictSerializer):
     `worker_groups` are those whose repositories it sees, null all that its maker sees.
     """
 
-    name = serializers.CharField(max_length=200)
+    name = PlainName(max_length=200)
     scopes = serializers.ListField(child=Choice(ALL_SCOPES), min_length=1, max_length=len(ALL_SCOPES))
     expires_at = serializers.DateTimeField(required=False, allow_null=True, default=None)
     worker_groups = serializers.ListField(

@@ -63,8 +63,10 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
 
 
 def test_tokens_are_listed_by_prefix_and_revoked_by_it() -> None:
-    plain = run("token_create", "ops\x1b[31m").strip()
+    plain = run("token_create", "ops").strip()
     prefix = plain.split("_")[1]
+    # A name from before names were judged.
+    ApiToken.objects.update(name="ops\x1b[31m")
     listed = run("token_list")
     assert prefix in listed
     assert "live" in listed

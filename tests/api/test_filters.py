@@ -81,3 +81,18 @@ def test_schedules_of_all_jobs_by_state_kind_job_and_repository(django_assert_ma
     for query in ("state=x", "type=x", "job=x", "search=a", "ordering=id"):
         client.get(f"schedules?{query}").refused(400, "VALIDATION_FAILED")
     assert Schedule.objects.count() == 3
+
+
+def test_what_nothing_reads_is_refused_and_not_passed_over() -> None:
+    """At the address of a single thing as in lists: a misspelled parameter, and a body of a deletion."""
+    client, job = ApiClient(), make_job()
+    address = f"jobs/{job.id}"
+    error = client.get(f"{address}?verbose=1").refused(400, "VALIDATION_FAILED")
+    assert error["details"] == {"verbose": ["There is no such field."]}
+    client.request("HEAD", f"{address}?verbose=1")
+    client.post(f"{address}/pause?force=1").refused(400, "VALIDATION_FAILED")
+    client.request("DELETE", f"{address}?force=1").refused(400, "VALIDATION_FAILED")
+    client.request("DELETE", address, "garbage").refused(400, "MALFORMED_REQUEST")
+    client.request("DELETE", address, {"force": True}).refused(400, "VALIDATION_FAILED")
+    assert client.get(address).json["status"] == "active"
+    assert client.request("DELETE", address, {}).status == 204

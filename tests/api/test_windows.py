@@ -8,7 +8,7 @@ import pytest
 from jobs.claims import claim_due
 from jobs.database_time import database_now
 from jobs.models import Schedule, Window
-from tests.api.builders import job_body, make_job
+from tests.api.builders import NOBODY, job_body, make_job
 from tests.api.client import ApiClient
 from tests.repositories.builders import make_repository
 
@@ -94,8 +94,9 @@ def test_each_asks_for_its_right(method: str, right: str) -> None:
     """E1."""
     window = ApiClient().post("windows", NIGHT).json["id"]
     address = "windows" if method == "POST" else f"windows/{window}"
-    ApiClient("runs.read", "jobs.run").request(method, address, ONCE).refused(403, "PERMISSION_DENIED")
-    assert ApiClient(right).request(method, address, ONCE).status in (200, 201, 204)
+    body = ONCE if method in ("PUT", "POST") else None
+    ApiClient("runs.read", "jobs.run").request(method, address, body).refused(403, "PERMISSION_DENIED")
+    assert ApiClient(right).request(method, address, body).status in (200, 201, 204)
 
 
 def test_a_postponed_run_says_until_when_and_why() -> None:
@@ -202,6 +203,8 @@ def test_a_preview_of_windows_tells_openings_moves_and_broken_objectives() -> No
     assert not Window.objects.exists()
     saved = client.post("windows", NIGHT | {"job_id": str(job.id)}).json
     assert client.post("windows/preview", body | {"replaces": saved["id"]}).json == told
+    unknown = client.post("windows/preview", body | {"replaces": NOBODY}).refused(400, "VALIDATION_FAILED")
+    assert list(unknown["details"]) == ["replaces"]
     # Beside itself it moves nothing more.
     assert client.post("windows/preview", body).json["moved"] == []
     # What the saved one breaks is no other's fault.

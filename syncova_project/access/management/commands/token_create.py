@@ -10,6 +10,8 @@ from syncova_project import clock
 from syncova_project.access.scopes import ALL_SCOPES
 from syncova_project.access.services import token_create
 from syncova_project.errors import SyncovaError
+from syncova_project.log import single_line
+from syncova_project.plain_names import NOT_PLAIN, is_plain
 
 
 class Command(BaseCommand):
@@ -34,6 +36,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Make the token; a file that exists already is never overwritten."""
         file: Path | None = options["file"]
+        if not is_plain(options["name"]):
+            raise CommandError(f"The name {single_line(options['name'])!r} is not acceptable. {NOT_PLAIN}")
         # Opened before there is a token, which nobody would know of otherwise.
         stream = None if file is None else _opened(file)
         try:
