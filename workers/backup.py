@@ -32,7 +32,6 @@ from workers.damage import found_by_backup
 from workers.database import until_done
 from workers.engine_request import backup_request, engine_environment
 from workers.engine_run import asked, follow, log_last_words
-from workers.hook_file import HooksFileError
 from workers.hook_turns import SourceTurns
 from workers.hooks import RunHooks
 
@@ -46,10 +45,9 @@ def back_up(
 
     Sources that this machine's roots exclude fail by themselves (SOURCE_NOT_ALLOWED), as do those of failing hooks.
     """
-    try:
-        hooks = RunHooks(request, control)
-    except HooksFileError as error:
-        return ExecutionResult(failure=Failure(error.code, error.message, FailureClass.CONFIGURATION, error.hint))
+    hooks = RunHooks(request, control)
+    if hooks.refused is not None:
+        return hooks.after_failure(hooks.refused)
     return hooks.after_job(hooks.before_job() or _sources(request, control, row, access, hooks))
 
 

@@ -71,22 +71,19 @@ def hooks_file() -> Path:
 
 
 class RunHooks:
-    """The hooks of one run. Making it raises HooksFileError where one of them is not known here."""
+    """The hooks of one run; `refused` says why nothing may be backed up where one of them is not known here.
+
+    Of the known ones `after_failure` then runs those that are named for it: somebody waits to be told.
+    """
 
     def __init__(self, request: ExecutionRequest, control: ExecutionControl) -> None:
         self._request, self._control = request, control
         # Of what is left to what undoes after a cancel: spent by hooks that have ended, and since when one runs on.
         self._spent, self._undoing_since = 0.0, float("inf")
-        known = load_hooks(hooks_file()) if request.hooks else {}
-        missing = sorted({call.name for call in request.hooks} - set(known))
-        if missing:
-            names = ", ".join(map(show_text, missing))
-            raise HooksFileError(
-                f"The file of hooks {hooks_file()} does not know {names}.",
-                hint="Add what the job names, on each machine of the worker group, or take it off the job.",
-            )
+        known, self.refused = _known(request)
         self._by_moment = {
-            moment: [known[call.name] for call in request.hooks if call.moment == moment] for moment in HookMoment
+            moment: [known[call.name] for call in request.hooks if call.moment == moment and call.name in known]
+            for moment in HookMoment
         }
 
     def before_job(self) -> ExecutionResult | None:
@@ -115,6 +112,12 @@ class RunHooks:
         """Run what comes after a source that ended as `state`; return what the first hook that failed comes to."""
         told = {**_of_source(source), **_of_end(str(state), failure)}
         return self._run(_Moment(HookMoment.AFTER_SOURCE, told, so_far, after=True, source=source.name))
+
+    def after_failure(self, failure: Failure) -> ExecutionResult:
+        """Return the end of a run that failed before anything was made ready; only what is named for failures runs."""
+        told = _of_end(TaskState.FAILED, failure)
+        self._run(_Moment(HookMoment.ON_FAILURE, told, after=True))
+        return ExecutionResult(failure=failure)
 
     def after_job(self, result: ExecutionResult) -> ExecutionResult:
         """Run what comes after the job, and on failure what is named for that; return the run's result with theirs."""
@@ -211,6 +214,22 @@ class RunHooks:
             "SYNCOVA_RUN_ATTEMPT": str(request.attempt),
             "SYNCOVA_RUN_MOMENT": str(moment),
         }
+
+
+def _known(request: ExecutionRequest) -> tuple[Mapping[str, Hook], Failure | None]:
+    """Return the hooks that this machine knows, and why they are not enough for the run."""
+    try:
+        known = load_hooks(hooks_file()) if request.hooks else {}
+    except HooksFileError as error:
+        return {}, Failure(error.code, error.message, FailureClass.CONFIGURATION, error.hint)
+    missing = sorted({call.name for call in request.hooks} - set(known))
+    if not missing:
+        return known, None
+    unknown = HooksFileError(
+        f"The file of hooks {hooks_file()} does not know {', '.join(map(show_text, missing))}.",
+        hint="Add what the job names, on each machine of the worker group, or take it off the job.",
+    )
+    return known, Failure(unknown.code, unknown.message, FailureClass.CONFIGURATION, unknown.hint)
 
 
 def _of_source(source: ExecutionSource) -> dict[str, str]:

@@ -102,11 +102,13 @@ def test_a_hook_that_takes_too_long_is_ended_with_all_that_it_began(place: Groun
 
 
 def test_a_name_that_this_machine_does_not_know_backs_up_nothing(place: Ground, told: Told) -> None:
-    result = execute(hooked(place, "before_job=good", "after_job=unheard-of"))
+    """Nothing was made ready, so nothing is undone; but whoever waits to be told of failures is told."""
+    calls = ("before_job=good", "after_job=good", "after_job=unheard-of", "on_failure=unheard-of", "on_failure=good")
+    result = execute(hooked(place, *calls))
     assert result.failure is not None
     assert (result.failure.code, result.failure.failure_class) == ("HOOKS_FILE", FailureClass.CONFIGURATION)
     assert "unheard-of" in result.failure.message
-    assert (told(), place.backup_ids()) == ([], [])
+    assert (told(), place.backup_ids()) == ([["good", "on_failure", "failed", "HOOKS_FILE"]], [])
 
 
 @pytest.mark.usefixtures("told")
