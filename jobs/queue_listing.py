@@ -97,7 +97,7 @@ def queue_page(filters: Mapping[str, Any], cursor: str, limit: int, *, now: dt.d
     found = _placed(visible, filters, {**last, "now": moment, "most": limit + 1})
     waiting = found[0][2] if found else visible.count()
     shown = found[:limit]
-    runs = visible.in_bulk([run_id for run_id, _, _ in shown])
+    runs = visible.order_by().in_bulk([run_id for run_id, _, _ in shown])
     rows = [Placed(position, runs[run_id]) for run_id, position, _ in shown if run_id in runs]
     following = _signed(wanted, moment, rows[-1].run) if rows and len(found) > limit else None
     return QueuePage(rows, waiting, following)

@@ -25,15 +25,18 @@ STALLED_AFTER: Final = dt.timedelta(minutes=15)
 
 # A paused job is not due, whatever its schedules planned before the pause.
 _PLANNED: Final = Schedule.objects.filter(state=ScheduleState.ACTIVE, deleted_at__isnull=True)
+# Asked for each job that is shown: joined and grouped, the schedules of all jobs would be read for one page.
+_LEAST: Final = (
+    _PLANNED.filter(job=OuterRef("pk")).order_by().values("job").annotate(least=Min("next_at")).values("least")
+)
+_NEXT_RUN_AT: Final = Case(When(paused_at__isnull=True, then=Subquery(_LEAST)))
 
 
 def jobs_visible() -> QuerySet[Job]:
     """Return the jobs that are not deleted and that the caller sees, each with `next_run_at`, its least instant."""
     seen = within_sight(Job.objects.filter(deleted_at__isnull=True), "repository__worker_group")
     kept = seen.select_related("repository", "runner")
-    # Asked for each job that is shown: joined and grouped, the schedules of all jobs would be read for one page.
-    least = _PLANNED.filter(job=OuterRef("pk")).order_by().values("job").annotate(least=Min("next_at")).values("least")
-    return kept.annotate(next_run_at=Case(When(paused_at__isnull=True, then=Subquery(least))))
+    return kept.annotate(next_run_at=_NEXT_RUN_AT)
 
 
 def schedule_sentence(schedule: Schedule | UpkeepPlan) -> str:
@@ -60,12 +63,12 @@ def definition_shown(schedule: Schedule) -> dict[str, Any]:
 def runs_visible() -> QuerySet[Run]:
     """Return all runs that the caller sees; those of deleted jobs stay (D3)."""
     seen = within_sight(Run.objects.all(), "repository__worker_group")
-    return seen.select_related("job", "repository", "runner", "revision", "origin_run")
+    return seen.select_related("job", "repository", "runner", "origin_run")
 
 
 def run_get(run_id: uuid.UUID) -> Run:
-    """Return one run; raises RunNotFoundError."""
-    run = runs_visible().filter(id=run_id).first()
+    """Return one run with its revision; raises RunNotFoundError."""
+    run = runs_visible().select_related("revision").filter(id=run_id).first()
     if run is None:
         raise no_such_run(run_id)
     return run
