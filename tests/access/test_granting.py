@@ -53,6 +53,7 @@ def test_who_sees_some_repositories_only_changes_no_people_but_their_own_passwor
         client.post(f"/admin/auth/{noun}/", several)
     assert (passwords(), Group.objects.filter(name="weekend").count()) == (before, 1)
     own = {"old_password": "correct horse", "new_password1": PASSWORD, "new_password2": PASSWORD}
+    assert "new_password1" in client.get("/admin/password_change/").content.decode()
     assert client.post("/admin/password_change/", own).status_code == 302
     assert User.objects.get(pk=user.pk).check_password(PASSWORD)
     entry = AuditEntry.objects.get(action="user.change")
