@@ -128,6 +128,7 @@ class ExecutionResult:
 
     `elsewhere`: the id of the repository that the run met in place of the adopted one (A10), "" when it was that one.
     `damage` freezes its repository in the transaction that ends the run (G5).
+    `hooks_warned` are the hooks that ended in a warning, each with when and how; they count among the run's warnings.
     `figures` and `skip_reasons` are of a run that has no sources: what a restore wrote, what it left as it was.
     """
 
@@ -139,6 +140,7 @@ class ExecutionResult:
     figures: Figures = NO_FIGURES
     skip_reasons: Mapping[str, int] = field(default_factory=dict)
     damage: Damage | None = None
+    hooks_warned: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from jobs.models import RepositoryBreaker, Run, Schedule, ScheduleDecision, Sour
 from jobs.retries import operation_attempts
 from jobs.states import HeldCode, RunKind, RunState, ScheduleState, Trigger
 from jobs.unrun_hooks import undone_sentence
+from jobs.warned_hooks import warned_sentence
 from jobs.window_rows import read_subject
 from jobs.windows import BlockCode
 from repositories.models import RepositoryFreeze
@@ -91,7 +92,11 @@ def postponed_sentence(run: Run) -> str:
 
 
 def reason_sentence(run: Run) -> str:
-    """Return why a run ended as it did, "" while it has not."""
+    """Return why a run ended as it did, and which of its hooks warned; "" while it has not."""
+    return f"{_reason_of(run)}{warned_sentence(run.reason_parameters)}".strip()
+
+
+def _reason_of(run: Run) -> str:
     if run.error_message:
         return run.error_message
     if run.reason_code == "objects_skipped":

@@ -15,6 +15,7 @@ from typing import Any, Final
 from jobs.executors import NO_FIGURES, ExecutionResult, Failure, Figures, SourceResult
 from jobs.retries import is_retryable
 from jobs.states import EXPLAINED_TASK_STATES, CancelOrigin, FailureClass, RunState, TaskState
+from jobs.warned_hooks import warned_by
 
 GRAVE: Final = (FailureClass.SECURITY, FailureClass.INTEGRITY)
 _INCOMPLETE = Failure(
@@ -43,7 +44,15 @@ def decide(result: ExecutionResult, expected: Sequence[uuid.UUID], cancel: Cance
     """Return the verdict over `result`; `expected` are the run's task runs, `cancel` who asked for its end.
 
     A cancel that was asked for and answered outweighs a success that came a moment later: who cancels is told so.
+    Hooks that warned change no state; they are counted and named.
     """
+    verdict = _decide(result, expected, cancel)
+    figures = replace(verdict.figures, warnings=verdict.figures.warnings + len(result.hooks_warned))
+    told = {**verdict.reason_parameters, **warned_by(result.hooks_warned)}
+    return replace(verdict, figures=figures, reason_parameters=told)
+
+
+def _decide(result: ExecutionResult, expected: Sequence[uuid.UUID], cancel: CancelOrigin | None) -> Verdict:
     known = frozenset(expected)
     figures = total([source for source in result.sources if source.task_run_id in known]) if known else result.figures
     origin = cancel or result.cancelled

@@ -80,6 +80,7 @@ class RunHooks:
         self._request, self._control = request, control
         # Of what is left to what undoes after a cancel: spent by hooks that have ended, and since when one runs on.
         self._spent, self._undoing_since = 0.0, float("inf")
+        self._warned: list[str] = []
         known, self.refused = _known(request)
         self._by_moment = {
             moment: [known[call.name] for call in request.hooks if call.moment == moment and call.name in known]
@@ -117,15 +118,19 @@ class RunHooks:
         """Return the end of a run that failed before anything was made ready; only what is named for failures runs."""
         told = _of_end(TaskState.FAILED, failure)
         self._run(_Moment(HookMoment.ON_FAILURE, told, after=True))
-        return ExecutionResult(failure=failure)
+        return ExecutionResult(failure=failure, hooks_warned=tuple(self._warned))
 
     def after_job(self, result: ExecutionResult) -> ExecutionResult:
-        """Run what comes after the job, and on failure what is named for that; return the run's result with theirs."""
+        """Run what comes after the job, and on failure what is named for that; return the run's result with theirs.
+
+        It also has the warnings of all hooks that ran before.
+        """
         state = _state(result)
         told = _of_end(state, result.failure or _of_all_sources(result))
         if state != TaskState.SUCCEEDED and not _is_nothing_to_do(result):
             result = _with(result, self._run(_Moment(HookMoment.ON_FAILURE, told, after=True)))
-        return _with(result, self._run(_Moment(HookMoment.AFTER_JOB, told, after=True)))
+        result = _with(result, self._run(_Moment(HookMoment.AFTER_JOB, told, after=True)))
+        return replace(result, hooks_warned=tuple(self._warned))
 
     def _run(self, moment: _Moment) -> Refusal | None:
         """Run the hooks of a moment in order; return what ends it."""
@@ -191,6 +196,8 @@ class RunHooks:
         if decision in {Decision.GO_ON, Decision.WARN}:
             level = "info" if decision is Decision.GO_ON else "warning"
             self._control.log(level, f"The hook {how}; the run goes on.")
+            if decision is Decision.WARN:
+                self._warned.append(how)
             return None
         skips = decision is Decision.SKIP
         self._control.log("warning" if skips else "error", f"The hook {how}: {decision}.")

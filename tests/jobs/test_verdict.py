@@ -52,6 +52,25 @@ def test_what_went_to_a_swapped_repository_is_no_success() -> None:
     assert decide(ExecutionResult(sources=(bad(FIRST),), elsewhere="ab" * 16), [FIRST]).state is RunState.FAILED
 
 
+@pytest.mark.parametrize("end", [good(), bad(FIRST), good(skipped=2)])
+def test_hooks_that_warned_are_counted_and_named_and_change_no_state(end: SourceResult) -> None:
+    """A warning leaves a success one, and is always shown (docs/concepts.md)."""
+    plain = decide(ExecutionResult(sources=(end,)), [FIRST])
+    warned = decide(ExecutionResult(sources=(end,), hooks_warned=("thaw (after the job) ended so",)), [FIRST])
+    assert (warned.state, warned.reason_code, warned.failure) == (plain.state, plain.reason_code, plain.failure)
+    assert (plain.figures.warnings, warned.figures.warnings) == (0, 1)
+    told = Run(state=warned.state, reason_code=warned.reason_code, reason_parameters=warned.reason_parameters)
+    assert reason_sentence(told).endswith("A hook warned: thaw (after the job) ended so.")
+
+
+def test_of_many_hooks_that_warned_the_first_are_named() -> None:
+    hooks = tuple(f"hook {number}" for number in range(30))
+    verdict = decide(ExecutionResult(sources=(good(),), hooks_warned=hooks), [FIRST])
+    assert (verdict.figures.warnings, len(verdict.reason_parameters["hooks_warned"])) == (30, 20)
+    told = Run(state=verdict.state, reason_code=verdict.reason_code, reason_parameters=verdict.reason_parameters)
+    assert reason_sentence(told) == "Completed. Hooks warned: hook 0; hook 1; hook 2; others."
+
+
 def test_a_failed_source_counts_as_skipped() -> None:
     """A6: the others are backed up, and the run is never a success."""
     verdict = decide(ExecutionResult(sources=(good(FIRST), bad(SECOND))), [FIRST, SECOND])

@@ -51,6 +51,21 @@ def test_hooks_run_in_their_order_around_the_backup(place: Ground, told: Told) -
     assert "info: good: says good" in lines
     assert "\x1b" not in lines
     assert "warning: The hook warn (before the job) ended with exit code 1; the run goes on." in lines
+    assert result.hooks_warned == ("warn (before the job) ended with exit code 1",)
+
+
+def test_a_warning_of_a_hook_outlasts_each_end_of_the_run(place: Ground, told: Told) -> None:
+    tree = scenario.small_tree(place.directory)
+    calls = ("before_source=warn", "after_source=warn", "after_job=warn", "on_failure=warn")
+    every = execute(hooked(place, *calls, sources=(tree,))).hooks_warned
+    assert [each.partition(" ended")[0] for each in every] == [
+        f"warn (before the source {tree})",
+        f"warn (after the source {tree})",
+        "warn (after the job)",
+    ]
+    assert len(execute(hooked(place, "before_job=bad", *calls, sources=(tree,))).hooks_warned) == 2
+    refused = execute(hooked(place, "before_job=unheard-of", *calls, sources=(tree,)))
+    assert refused.hooks_warned == ("warn (on failure) ended with exit code 1",)
 
 
 def test_what_comes_after_is_told_that_every_source_failed(place: Ground, told: Told) -> None:
