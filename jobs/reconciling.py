@@ -94,7 +94,10 @@ def tell_gone(*, repository_id: uuid.UUID, gone: Iterable[tuple[str, uuid.UUID |
 
 
 def _link(repository_id: uuid.UUID) -> None:
-    """Give rebuilt rows the job and the task run that the database still knows."""
+    """Give rebuilt rows the job and the task run that the database still knows.
+
+    Of a run that it does not know the source tells the job, if only one job has ever had it: all else is a guess.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE backups SET job_id = runs.job_id FROM runs"
@@ -106,6 +109,13 @@ def _link(repository_id: uuid.UUID) -> None:
             " WHERE backups.repository_id = %s AND task_runs.run_id = backups.run_id"
             " AND task_runs.backup_id = backups.backup_id AND backups.task_run_id IS NULL",
             [repository_id],
+        )
+        cursor.execute(
+            "UPDATE backups SET job_id = owners.job_id FROM ("
+            "SELECT source_id, (array_agg(job_id))[1] AS job_id FROM job_sources GROUP BY source_id HAVING count(*) = 1"
+            ") AS owners WHERE backups.repository_id = %s AND backups.job_id IS NULL"
+            " AND backups.source_id = owners.source_id AND backups.trigger <> %s",
+            [repository_id, str(Trigger.EXTERNAL)],
         )
 
 

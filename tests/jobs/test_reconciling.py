@@ -129,6 +129,25 @@ def test_another_jobs_instants_move_no_schedule() -> None:
     assert learn(daily, of(daily, NOW, run_id=known.id)).schedules_moved == 0
 
 
+def test_backups_of_runs_that_are_unknown_belong_to_the_one_job_of_their_source() -> None:
+    """What ran after the dump was made: a source that two jobs have, a deleted one too, says nothing."""
+    job, shared = make_job(), make_source()
+    for name in ("kept", "deleted"):
+        other = make_job(sources=[shared], repository=job.repository)
+        Job.objects.filter(pk=other.pk, name=other.name).update(deleted_at=NOW if name == "deleted" else None)
+    own = JobSource.objects.values_list("source_id", flat=True).get(job=job)
+    made = make_run(make_job(sources=[shared], repository=job.repository), RunState.SUCCEEDED)
+    told = {
+        make_backup(job.repository, source_id=own, trigger="schedule"): job.id,
+        make_backup(job.repository, source_id=shared.id, trigger="schedule"): None,
+        make_backup(job.repository, source_id=shared.id, run_id=made.id, trigger="schedule"): made.job_id,
+        make_backup(job.repository, source_id=own, trigger="external"): None,
+        make_backup(make_job().repository, source_id=own, trigger="schedule"): None,
+    }
+    learn(job)
+    assert [Backup.objects.get(pk=each.pk).job_id for each in told] == list(told.values())
+
+
 def test_runs_of_the_dump_that_went_on_elsewhere_end_and_are_not_tried_again() -> None:
     job = make_job()
     ran = make_run(job, RunState.RUNNING, heartbeat_at=NOW - DAY, created_at=NOW - DAY)
