@@ -4,7 +4,6 @@ Owns what may be sent in. Rules over several rows, and of what schedules mean, l
 """
 
 import base64
-import binascii
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -104,7 +103,8 @@ class SourceInput(StrictSerializer):
     def _decoded(self, text: str) -> bytes:
         try:
             return base64.b64decode(text, validate=True)
-        except binascii.Error:
+        # What is not ASCII is a plain ValueError, everything else a subclass of it.
+        except ValueError:
             raise serializers.ValidationError({"path_base64": ["Is not base64."]}) from None
 
 

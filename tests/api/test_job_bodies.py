@@ -97,6 +97,7 @@ def test_a_path_of_any_bytes_goes_in_and_comes_out_exactly(name: bytes) -> None:
         ({"sources": [{"type": "filesystem", "id": "/a\0"}]}, 400, "VALIDATION_FAILED", "sources.0.id"),
         ({"sources": [{"type": "filesystem", "id": "/\ud800"}]}, 400, "VALIDATION_FAILED", "sources.0.id"),
         ({"sources": [{"type": "filesystem", "path_base64": "!"}]}, 400, "VALIDATION_FAILED", "sources.0.path_base64"),
+        ({"sources": [{"type": "filesystem", "path_base64": "ç"}]}, 400, "VALIDATION_FAILED", "sources.0.path_base64"),
         ({"sources": [{"type": "proxmox_vm", "id": "qemu/100"}]}, 400, "SOURCE_TYPE_NOT_AVAILABLE", "sources.0.type"),
         ({"sources": [{"type": "filesystem", "id": "/a", "x": 1}]}, 400, "VALIDATION_FAILED", "sources.0.x"),
         ({"schedule": {"type": "daily"}}, 400, "VALIDATION_FAILED", "schedules.0.time"),
