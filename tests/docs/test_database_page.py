@@ -1,0 +1,42 @@
+"""The page about the database: its commands for dumps, typed as they stand there, on the servers that `up` runs."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests import private_servers
+from tests.docs.test_readme import SHIM, blocks, data_of, type_in
+
+
+@pytest.fixture
+def home(session_directory: Path) -> Iterator[Path]:
+    """Return a directory that looks like the clone to its user."""
+    private_servers.skip_without_a_lasting_place(session_directory)
+    home = session_directory / "home"
+    home.mkdir()
+    (home / ".venv").symlink_to(sys.prefix)
+    (home / "syncova").write_text(SHIM)
+    (home / "syncova").chmod(0o755)
+    yield home
+    type_in(home, "./syncova down")
+    subprocess.run(["rm", "-rf", str(home), str(data_of(home))], check=True)
+
+
+def test_a_dump_is_made_and_restored_as_the_page_says(home: Path) -> None:
+    """What was there after the dump is gone, the sealed rest works on, and the database before is kept."""
+    make, restore = (block for block in blocks("docs/database.md") if "pg_dump" in block or "pg_restore" in block)
+    names = "./syncova ctl window list"
+    window = "./syncova ctl window create {} --blackout --days mon --at 08:00 --for 1h"
+    made = type_in(home, f"./syncova up --detach\n{window.format('before')}\n{make}\n{window.format('after')}\n{names}")
+    assert (made.returncode, "before" in made.stdout, "after" in made.stdout) == (0, True, True), made.stderr
+    assert (home / "syncova.dump").stat().st_mode & 0o077 == 0
+    first_lines = "\n".join(make.splitlines()[:3])
+    done = type_in(home, f"{first_lines}\n{restore}\necho -- restored\n{names}\n./syncova manage check_metadata")
+    assert done.returncode == 0, done.stdout + done.stderr
+    told = done.stdout.partition("-- restored")[2]
+    assert ("before" in told, "after" in told) == (True, False)
+    kept = type_in(home, f"{first_lines}\npsql -d postgres -Atc 'SELECT datname FROM pg_database'")
+    assert {"syncova", "syncova_before"} < set(kept.stdout.split())
