@@ -14,13 +14,13 @@ from repositories.models import Repository, RepositoryFreeze
 from repositories.selectors import open_freezes, refusal
 from repositories.services import MAX_NAME
 from syncova_project.instants import instant
-from syncova_project.rest import StrictSerializer
+from syncova_project.rest import PlainName, StrictSerializer
 
 
 class RegisterInput(StrictSerializer):
     """The body of POST /repositories; the password is write-only and kept sealed."""
 
-    name = serializers.CharField(max_length=MAX_NAME)
+    name = PlainName(max_length=MAX_NAME)
     location = serializers.CharField(max_length=4096, trim_whitespace=False)
     password = serializers.CharField(max_length=4096, trim_whitespace=False, allow_blank=True, write_only=True)
     worker_group = serializers.CharField(max_length=100, default="default")

@@ -13,6 +13,7 @@ from django.db import transaction
 from django.db.models import Value
 from django.db.models.functions import Greatest
 
+from repositories.acceptance import INSPECTION_PATIENCE
 from repositories.doorbell import request_pass, ring_inspection
 from repositories.freezing import SYSTEM, repository_freeze
 from repositories.identifiers import new_id
@@ -26,8 +27,6 @@ from repositories.vault import password_context, seal
 from syncova_project.access.services import audit_record
 
 MAX_NAME = 200
-# How long a worker gets before it is asked again to open a repository.
-INSPECTION_PATIENCE = dt.timedelta(seconds=60)
 
 
 class Observation(enum.Enum):

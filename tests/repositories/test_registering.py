@@ -59,7 +59,8 @@ def test_registering_asks_the_group_once_it_has_committed(django_capture_on_comm
     assert [(repository.id, "nas")] == doorbells.RUNG
     assert accepts_backups(repository_get(repository.id)) == (
         False,
-        "It was not opened yet: a worker of group 'nas' has to open it once.",
+        "It was not opened yet: a worker of group 'nas' has to open it once "
+        f"(they were asked last at {NOW:%H:%M:%S} UTC, and are again 60 s later until one answers).",
     )
 
 
