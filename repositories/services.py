@@ -185,13 +185,18 @@ def observe_repository_id(
 def backup_record(*, reference: BackupReference, now: dt.datetime) -> Backup:
     """Write the reference to a committed backup; reporting it twice leaves the first row as it is (A9).
 
-    A failure is the caller's to log: the backup lies in the repository either way.
+    A row that was read from the repository in between gets what only the run knows. A failure is the caller's to log:
+    the backup lies in the repository either way.
     """
-    backup, _ = Backup.objects.get_or_create(
+    backup, is_new = Backup.objects.get_or_create(
         repository_id=reference.repository_id,
         backup_id=reference.backup_id,
         defaults={"id": new_id(now), "created_at": now, **asdict(reference)},
     )
+    if not is_new and backup.task_run_id is None:
+        for name in ("task_run_id", "source_id", "job_id"):
+            setattr(backup, name, getattr(reference, name))
+        backup.save(update_fields=["task_run_id", "source_id", "job_id"])
     return backup
 
 

@@ -4,6 +4,7 @@ import datetime as dt
 import threading
 import time
 import uuid
+from dataclasses import replace
 
 import pytest
 from django.db import connection, transaction
@@ -116,6 +117,13 @@ def test_a_backup_reported_twice_is_one_row() -> None:
     first = backup_record(reference=reference, now=NOW)
     assert backup_record(reference=reference, now=NOW + dt.timedelta(hours=1)).pk == first.pk
     assert repository.backups.get().created_at == NOW
+    # Indexed again between the commit and its report: such a row does not know whose it is.
+    job, task = new_id(), new_id()
+    own = replace(reference, job_id=job, task_run_id=task)
+    backup_record(reference=own, now=NOW)
+    backup_record(reference=replace(reference, job_id=new_id(), task_run_id=new_id()), now=NOW)
+    row = repository.backups.get()
+    assert (row.pk, row.job_id, row.task_run_id) == (first.pk, job, task)
 
 
 @pytest.mark.django_db(transaction=True)
