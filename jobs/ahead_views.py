@@ -18,11 +18,15 @@ from jobs import calendar, examples, windows
 from jobs.answers import PREVIEW, VALIDATION
 from jobs.calendar.plans import Start
 from jobs.database_time import database_now
+from jobs.flags import UNPLANNABLE
 from jobs.listing import job_listed
 from jobs.models import Job, Schedule
 from jobs.objectives import plans_of
 from jobs.preview_serializers import CountFilter, JobPreviewBody
 from jobs.previews import preview_row
+from jobs.representations import schedule_json
+from jobs.selectors import schedule_words
+from jobs.sentences import flag_sentence
 from jobs.serializers import ONE_OF_BOTH, JobInput
 from jobs.services.job_rows import seen_repository
 from jobs.services.job_validation import job_problems
@@ -102,15 +106,21 @@ class JobPreviewView(ApiView):
         """Return its schedules in words, and its next instants; a paused job shows those that it would have."""
         asked, job = self.query(request), job_listed(job_id)
         start = asked.get("from") or database_now()
-        return Response(_preview(_saved_plans(job), _rules(job.repository_id, job), asked["count"], start))
+        told = _preview(plans_of(job), _rules(job.repository_id, job), asked["count"], start)
+        return Response(told | {"descriptions": _saved_descriptions(job)})
 
 
-def _saved_plans(job: Job) -> Sequence[calendar.Plan]:
-    """Return the plans of a job, and of one without schedules that it runs by hand."""
-    plans = plans_of(job)
-    if plans or Schedule.objects.filter(job=job, deleted_at__isnull=True).exists():
-        return plans
-    return [calendar.parse(_BY_HAND, anchor=job.created_at)]
+def _saved_descriptions(job: Job) -> list[str]:
+    """Return each schedule of a job in words, one that plans nothing with the reason; without any, "only by hand"."""
+    kept = Schedule.objects.filter(job=job, deleted_at__isnull=True).order_by("id")
+    return [_described(one) for one in kept] or [calendar.parse(_BY_HAND, anchor=job.created_at).describe()]
+
+
+def _described(schedule: Schedule) -> str:
+    words = str(schedule_json(schedule)["description"])
+    # Newer zone data may know what it was flagged for; planned it is with the next claim.
+    is_flagged = schedule.state_code == UNPLANNABLE and not schedule_words(schedule)[1]
+    return f"{words}: {flag_sentence(schedule)}" if is_flagged else words
 
 
 def _rules(

@@ -7,7 +7,10 @@ import datetime as dt
 from collections.abc import Sequence
 from dataclasses import replace
 
+from django.db.models import Q
+
 from jobs import calendar, windows
+from jobs.flags import NO_FREE_INSTANT
 from jobs.models import Job, Schedule
 from jobs.states import RunKind, ScheduleState
 from jobs.window_rows import current_rules
@@ -58,9 +61,13 @@ def _keeps(job: Job, plans: Sequence[calendar.Plan], rules: Sequence[windows.Rul
 
 
 def plans_of(job: Job) -> list[calendar.Plan]:
-    """Return the plans of the job's schedules that are planned; one that cannot be is flagged by the next claim."""
+    """Return the plans of the job's schedules that are planned, those that windows alone keep from it among them.
+
+    One that cannot be planned is flagged by the next claim.
+    """
+    planned = Q(state=ScheduleState.ACTIVE) | Q(state=ScheduleState.FLAGGED, state_code=NO_FREE_INSTANT)
     plans = []
-    for schedule in Schedule.objects.filter(job=job, deleted_at__isnull=True, state=ScheduleState.ACTIVE):
+    for schedule in Schedule.objects.filter(planned, job=job, deleted_at__isnull=True).order_by("id"):
         try:
             plans.append(calendar.parse(schedule.definition, anchor=schedule.anchor))
         except calendar.ScheduleInvalidError:

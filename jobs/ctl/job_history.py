@@ -60,7 +60,7 @@ class Preview:
         if answer["instants"]:
             terminal.columns(("PLANNED", "LOCAL", "NOTES", "STARTS", "WINDOW"), map(_instant_row, answer["instants"]))
         else:
-            terminal.line("runs by hand only")
+            terminal.line(_without_instants(job))
         terminal.document(answer)
         return exits.DONE
 
@@ -102,6 +102,14 @@ class Revisions:
         terminal.columns(("REVISION", "MADE", "BY", "CHANGED"), map(_revision_row, found))
         terminal.document({"revisions": found})
         return exits.DONE
+
+
+def _without_instants(job: Json) -> str:
+    """Say why a job has no planned instant: by hand runs only what has no schedule but such."""
+    if all(one["type"] == "manual" for one in job["schedules"]):
+        return "runs by hand only"
+    reasons = dict.fromkeys(show_text(one["state_reason"]) for one in job["schedules"] if one["state_reason"])
+    return "; ".join(["no planned instant", *reasons])
 
 
 def _some(api: Api, options: CountOptions, what: str) -> list[Json]:

@@ -4,6 +4,9 @@ from typing import Any
 
 import pytest
 
+from jobs.claims import claim_due
+from jobs.database_time import database_now
+from jobs.models import Schedule
 from tests.api.builders import job_body, make_job
 from tests.api.client import ApiClient
 from tests.repositories.builders import make_repository
@@ -35,6 +38,30 @@ def test_a_preview_without_schedules_says_that_it_runs_by_hand() -> None:
     for body in bodies:
         assert client.post("jobs/preview", body).json == told
     assert client.get(f"jobs/{make_job(schedules=[]).id}/preview").json == told
+
+
+def test_a_saved_job_whose_schedules_are_flagged_has_the_preview_of_its_body() -> None:
+    """B6, B8: what windows keep from starting is shown with that, what cannot be planned with the reason."""
+    client, daily = ApiClient(), {"type": "daily", "time": "02:30", "time_zone": "Europe/Berlin"}
+    job = make_job(schedules=[daily, {"type": "hourly", "minute": 30}])
+    always = {"name": "always", "type": "blackout", "start": "00:00", "length_seconds": 7 * 86400}
+    window = client.post("windows", always).json
+    Schedule.objects.update(next_at=database_now())
+    claim_due(now=database_now())
+    assert set(Schedule.objects.values_list("state", flat=True)) == {"flagged"}
+    start = "2026-03-28T11:00:00Z"
+    body = {"schedules": [daily, {"type": "hourly", "minute": 30}], "from": start, "job_id": str(job.id)}
+    told = client.get(f"jobs/{job.id}/preview?from={start}").json
+    before = client.post("jobs/preview", body).json
+    assert told["instants"] == before["instants"]
+    assert sorted(told["descriptions"]) == sorted(before["descriptions"])
+    assert told["instants"][0]["notes"] == ["no_free_instant"]
+    shown = client.post("windows/preview", always | {"replaces": window["id"]}).json
+    assert [(one["job"]["name"], one["starts_at"]) for one in shown["moved"]] == [(job.name, None)]
+    Schedule.objects.update(state_code="unplannable", state_parameters={"message": "no such zone"})
+    told = client.get(f"jobs/{job.id}/preview").json
+    assert (len(told["descriptions"]), told["instants"]) == (2, [])
+    assert "daily at 02:30 (Europe/Berlin): Cannot be planned: no such zone" in told["descriptions"]
 
 
 @pytest.mark.parametrize("zone", ["", None])

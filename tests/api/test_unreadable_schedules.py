@@ -38,7 +38,7 @@ def test_a_job_is_listed_and_shown_as_flagged_before_and_after_the_pass_that_fla
         assert told["state_reason"].startswith("Cannot be planned: ")
         assert shown[str(healthy.id)]["schedules"][0]["state"] == "active"
         assert client.get(f"jobs/{job.id}").json["schedules"] == [told]
-        assert client.get(f"jobs/{job.id}/preview").json == {"descriptions": [], "instants": []}
+        assert client.get(f"jobs/{job.id}/preview").json == {"descriptions": [told["description"]], "instants": []}
     assert Schedule.objects.get(id=schedule.id).state == "flagged"
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from jobs.calendar import registry
-from jobs.models import Job
+from jobs.models import Job, Schedule
 from tests.ctl.conftest import Ctl
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -53,6 +53,24 @@ def test_a_preview_begins_where_it_is_told_to(ctl: Ctl) -> None:
         refused = ctl("job", "preview", "x", "--from", start, "--json")
         assert (refused.code, refused.json["error"]["code"]) == (2, "VALIDATION_FAILED")
         assert refused.json["error"]["message"].startswith("--from: ")
+
+
+@pytest.mark.usefixtures("vault")
+def test_by_hand_runs_only_what_no_schedule_plans(ctl: Ctl) -> None:
+    """B8: a job whose schedules are flagged has some, and the reason is told."""
+    create = ("job", "create", "x", "--source", "/x", "-r", "vault")
+    assert ctl(*create, "--daily", "02:30").code == 0
+    flagged = {"state": "flagged", "next_at": None}
+    Schedule.objects.update(**flagged, state_code="unplannable", state_parameters={"message": "no such zone"})
+    told = ctl("job", "preview", "x")
+    assert (told.code, "by hand" in told.out) == (0, False)
+    assert "no planned instant; Cannot be planned: no such zone" in told.out
+    assert ctl("window", "create", "always", "--at", "00:00", "--for", "7d").code == 0
+    Schedule.objects.update(**flagged, state_code="no_free_instant", state_parameters={"held": "blackout - always"})
+    told = ctl("job", "preview", "x")
+    assert (told.out.count("no free instant"), "by hand" in told.out) == (10, False)
+    assert ctl("job", "create", "y", "--source", "/y", "-r", "vault").code == 0
+    assert "runs by hand only" in ctl("job", "preview", "y").out
 
 
 @pytest.mark.usefixtures("vault")
