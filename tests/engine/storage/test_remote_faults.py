@@ -169,8 +169,9 @@ def test_answers_that_cannot_pass_are_told_at_once(
 
 
 def answer(status: int, body: bytes = b"") -> bytes:
-    head = f"HTTP/1.1 {status} Told\r\nContent-Length: {len(body)}\r\nContent-Type: application/xml\r\n\r\n"
-    return head.encode() + body
+    # The proxy ends the connection after it: said here, or another request may already be on its way.
+    head = f"HTTP/1.1 {status} Told\r\nContent-Length: {len(body)}\r\nContent-Type: application/xml\r\n"
+    return f"{head}Connection: close\r\n\r\n".encode() + body
 
 
 @pytest.mark.parametrize("kind", ["s3", "webdav", "sftp"])
