@@ -1,17 +1,26 @@
 """The program manage.py: Django's commands, whose errors come as one JSON object too where --json is given (E8).
 
-Owns the edge alone: what a command line that is not understood, or a command that refuses, says and exits with.
+Owns the edge alone: what a command line that is not understood, or a command that refuses, says and exits with, and so
+where the database is away or nobody reads what is printed.
 """
 
+import contextlib
+import sys
 from collections.abc import Sequence
 from typing import Any
 
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.core.management import ManagementUtility
 from django.core.management.base import BaseCommand, CommandError, SystemCheckError
 
 from repositories.console import exits
+from repositories.console.entry import terminal_for
+from repositories.console.failures import Failure
+from repositories.console.terminal import silence
 from syncova_project.command_lines import tell_error, tell_refused
-from syncova_project.error_shape import answer_to
+from syncova_project.database_faults import is_away, reason_of, sqlstate_of
+from syncova_project.error_shape import UNAVAILABLE, answer_to
 from syncova_project.errors import ConfigurationError, SyncovaError
 
 
@@ -19,11 +28,22 @@ def run(words: Sequence[str]) -> None:
     """Run the command that `words` (the program's name first) name; raises SystemExit where it fails."""
     try:
         _Commands(list(words)).execute()
+        sys.stdout.flush()
     except SystemExit as end:
         # Django prints what a command raises, and exits while it handles it.
         if isinstance(end.__context__, CommandError):
             tell_error(words[1:], error_shape_of(end.__context__))
         raise
+    except BrokenPipeError:
+        _be_quiet()
+        raise SystemExit(exits.FAILED) from None
+    except Exception as error:
+        known = None if "--traceback" in words else _database_failure(error)
+        if known is None:
+            raise
+        with contextlib.suppress(OSError):
+            terminal_for(words[1:]).failure(known)
+        raise SystemExit(known.exit_code) from None
 
 
 def error_shape_of(error: CommandError) -> dict[str, object]:
@@ -35,6 +55,24 @@ def error_shape_of(error: CommandError) -> dict[str, object]:
     code = "USAGE" if error.returncode == exits.USAGE else kind.code
     message = " ".join(str(error).split())
     return {"error": {"code": code, "message": message, "hint": ""}}
+
+
+def _database_failure(error: Exception) -> Failure | None:
+    """Return how a command fails that needs a database and has none; None for any other error."""
+    if isinstance(error, ImproperlyConfigured) and not settings.DATABASES["default"].get("NAME"):
+        told = "there is no database: SYNCOVA_DATABASE_URL is not set"
+        return Failure(ConfigurationError.code, told, "./syncova up -d starts one")
+    if not is_away(error):
+        return None
+    # What has answered is there, and needs no start.
+    hint = UNAVAILABLE.hint if sqlstate_of(error) else "./syncova up -d starts it"
+    return Failure(UNAVAILABLE.code, f"the database does not answer now: {reason_of(error)}", hint)
+
+
+def _be_quiet() -> None:
+    # The interpreter flushes stdout once more at its end and would print a traceback then.
+    with contextlib.suppress(OSError):
+        silence(sys.stdout)
 
 
 class _Commands(ManagementUtility):

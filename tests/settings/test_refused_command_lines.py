@@ -19,9 +19,9 @@ STACK = ("-m", "syncova_project.embedded")
 DAY = '{"type": "daily", "time": "02:30"}'
 
 
-def run(*words: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, *words]
-    return subprocess.run(command, cwd=ROOT, env=os.environ, capture_output=True, text=True, check=False)
+def run(*words: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+    command, environment = [sys.executable, *words], os.environ | variables
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
 
 
 def refused(*words: str) -> dict[str, Any]:
@@ -76,6 +76,41 @@ def test_what_a_command_refuses_has_its_fields() -> None:
 def test_without_json_nothing_is_on_standard_output(words: tuple[str, ...]) -> None:
     done = run(*words)
     assert (done.returncode, done.stdout) == (2, "")
+
+
+# Nothing listens there.
+AWAY = {"SYNCOVA_DATABASE_URL": "postgresql://syncova@127.0.0.1:1/syncova"}
+
+
+@pytest.mark.parametrize("words", [("simulate_schedules",), ("token_list",), ("drain", "--list"), ("migrate",)])
+def test_without_its_database_a_command_says_that_and_how_to_start_it(words: tuple[str, ...]) -> None:
+    done = run(*MANAGE, *words, **AWAY)
+    assert (done.returncode, done.stdout.count("{"), done.stderr.count("\n")) == (1, 0, 2), done.stderr
+    assert done.stderr.startswith("error: the database does not answer now: connection to server at")
+    assert done.stderr.endswith("hint: ./syncova up -d starts it\n")
+
+
+@pytest.mark.parametrize(("variables", "code"), [(AWAY, "UNAVAILABLE"), ({}, "CONFIGURATION")])
+def test_programs_are_told_that_the_database_is_away(variables: dict[str, str], code: str) -> None:
+    done = run(*MANAGE, "simulate_schedules", "--json", **variables)
+    error = json.loads(done.stdout)["error"]
+    assert (done.returncode, done.stdout.count("\n"), error["code"]) == (1, 1, code)
+    assert "./syncova up -d" in error["hint"]
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("count", ["1", "2000"])
+def test_a_reader_that_has_gone_is_no_error(count: str) -> None:
+    command = [sys.executable, *MANAGE, "preview_schedule", "--schedule", DAY, "--from", "2026-01-01T00:00:00Z"]
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = subprocess.run(
+            [*command, "--count", count], cwd=ROOT, stdout=writer, stderr=subprocess.PIPE, text=True, check=False
+        )
+    finally:
+        os.close(writer)
+    assert (done.returncode, done.stderr) == (1, "")
 
 
 def test_a_command_without_a_code_of_its_own_has_one() -> None:
