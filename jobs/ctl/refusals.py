@@ -88,4 +88,6 @@ def option_of(field: str) -> str:
 
 def _small(sentence: str, field: str) -> str:
     plain = sentence.removeprefix(f"{field}: ")
+    if field == "ends_at":
+        plain = plain.replace("starts_at", option_of("starts_at"))
     return plain[:1].lower() + plain[1:]

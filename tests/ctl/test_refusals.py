@@ -16,6 +16,11 @@ def test_a_state_that_there_is_not_lists_those_there_are(ctl: Ctl) -> None:
     assert refused.err.count("bogus") == 1
 
 
+def test_a_sentence_about_an_end_names_the_option_of_the_start() -> None:
+    told = refuse("VALIDATION_FAILED", "", "", {"ends_at": ["must be later than starts_at."]})
+    assert told.failure.message == "--until: must be later than --from"
+
+
 @pytest.mark.django_db(transaction=True)
 def test_a_refused_option_is_named_once_and_as_it_was_typed(ctl: Ctl) -> None:
     assert ctl("repository", "register", "vault", "/srv/vault").code == 0

@@ -132,6 +132,12 @@ def test_a_refused_addition_is_named_once(text: str) -> None:
         command("--add", text)
 
 
+def test_an_addition_with_a_key_that_there_is_not_names_it() -> None:
+    added = {"name": "x", "repository": "no", "schedule": AT_TEN, "duration_seconds": 1, "prioritty": "high"}
+    with pytest.raises(CommandError, match=r"^add: prioritty is nothing that it has: duration_seconds, name, "):
+        command("--add", json.dumps(added))
+
+
 def test_it_changes_nothing_and_needs_no_worker() -> None:
     make_job(schedule=AT_TEN)
     assert len(forecast(3, Assumptions(slots=1), now=database_now()).simulation.runs) == 3

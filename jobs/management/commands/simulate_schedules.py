@@ -72,6 +72,9 @@ def _added(text: str, now: dt.datetime) -> SimulatedJob:
         given = json.loads(text)
     except (ValueError, RecursionError):
         given = None
+    if isinstance(given, Mapping) and (unknown := sorted(set(given) - _ADDED)):
+        told = f"{show_text(', '.join(unknown))} is nothing that it has: {', '.join(sorted(_ADDED))}."
+        raise calendar.ScheduleInvalidError("add", told)
     if not isinstance(given, Mapping) or set(given) != _ADDED:
         raise calendar.ScheduleInvalidError("add", f"must be a JSON object with {', '.join(sorted(_ADDED))}.")
     repository = Repository.objects.filter(name__iexact=str(given["repository"])).first()
