@@ -39,14 +39,29 @@ class WindowPreview:
     moved: Sequence[Moved]
     broken: Sequence[str]
 
+    @property
+    def stopped(self) -> Sequence[str]:
+        """Names of the jobs of whose starts the window leaves none."""
+        return _stopped(self.moved)
+
 
 def window_preview(rule: windows.Rule, count: int, *, replaces: uuid.UUID | None, now: dt.datetime) -> WindowPreview:
     """Return what `rule` does from `now` on, beside all windows that are saved but for the one that it replaces."""
     without = current_rules(without=replaces)
     rules = [*without, rule]
     shown = islice(rule.shape.openings(now, now + _REACH), count)
-    broken = _seen(broken_by(rules, changed=rule, now=now))
+    broken = names_seen(broken_by(rules, changed=rule, now=now))
     return WindowPreview(list(shown), _moved(rule, rules, without, now), broken)
+
+
+def stopped_by(rule: windows.Rule, *, saved_as: uuid.UUID, now: dt.datetime) -> Sequence[str]:
+    """Return the names of the jobs that a saved window leaves no start within 31 days, if the caller sees them."""
+    without = current_rules(without=saved_as)
+    return _stopped(_moved(rule, [*without, rule], without, now))
+
+
+def _stopped(moved: Sequence[Moved]) -> list[str]:
+    return [one.job.name for one in moved if one.starts_at is None]
 
 
 def _moved(
@@ -61,7 +76,7 @@ def _moved(
     return moved
 
 
-def _seen(names: Sequence[str]) -> Sequence[str]:
+def names_seen(names: Sequence[str]) -> Sequence[str]:
     """Return the names of those jobs that the caller sees."""
     if visible_groups() is None or not names:
         return names

@@ -1,5 +1,6 @@
 """The API of maintenance windows: parse, call, serialize (B9). Decides nothing."""
 
+import datetime as dt
 import uuid
 from collections.abc import Sequence
 from typing import Any
@@ -18,7 +19,7 @@ from jobs.serializers import PageFilter
 from jobs.services import WindowInput, window_change, window_create, window_delete
 from jobs.services.windows import Saved, rule_for
 from jobs.sight import windows_visible
-from jobs.window_preview import WindowPreview, window_preview
+from jobs.window_preview import WindowPreview, names_seen, stopped_by, window_preview
 from jobs.window_rows import rule_of
 from jobs.window_serializers import WindowBody, WindowPreviewBody
 from syncova_project.access.scopes import Scope
@@ -51,8 +52,9 @@ class WindowsView(ApiView):
         new = window_input(self.body(request))
 
         def create() -> Created:
-            saved = window_create(new, actor=actor_of(request), now=database_now())
-            return Created(201, saved_json(saved), f"/api/v1/windows/{saved.window.id}")
+            now = database_now()
+            saved = window_create(new, actor=actor_of(request), now=now)
+            return Created(201, saved_json(saved, now), f"/api/v1/windows/{saved.window.id}")
 
         return create_once(request, create)
 
@@ -74,8 +76,8 @@ class WindowView(ApiView):
 
     def put(self, request: Request, window_id: uuid.UUID) -> Response:
         """Return the window as it is now."""
-        new = window_input(self.body(request))
-        return Response(saved_json(window_change(window_id, new, actor=actor_of(request), now=database_now())))
+        new, now = window_input(self.body(request)), database_now()
+        return Response(saved_json(window_change(window_id, new, actor=actor_of(request), now=now), now))
 
     def delete(self, request: Request, window_id: uuid.UUID) -> Response:
         """Delete the window."""
@@ -108,9 +110,10 @@ def window_input(body: dict[str, Any]) -> WindowInput:
     return WindowInput(name, body, repository_id, job_id)
 
 
-def saved_json(saved: Saved) -> dict[str, Any]:
+def saved_json(saved: Saved, now: dt.datetime) -> dict[str, Any]:
     """Return a window that was saved, with what its maker should know."""
-    return {**window_json(saved.window), "warnings": _warnings(saved.broken)}
+    stopped = stopped_by(rule_of(saved.window), saved_as=saved.window.id, now=now)
+    return {**window_json(saved.window), "warnings": _warnings(names_seen(saved.broken), stopped)}
 
 
 def preview_json(preview: WindowPreview) -> dict[str, Any]:
@@ -125,7 +128,7 @@ def preview_json(preview: WindowPreview) -> dict[str, Any]:
             }
             for one in preview.moved
         ],
-        "warnings": _warnings(preview.broken),
+        "warnings": _warnings(preview.broken, preview.stopped),
     }
 
 
@@ -141,6 +144,7 @@ def window_json(row: Window) -> dict[str, Any]:
     }
 
 
-def _warnings(broken: Sequence[str]) -> list[str]:
-    sentence = gettext("With this window the job %(name)s cannot keep its recovery point objective.")
-    return [sentence % {"name": name} for name in broken]
+def _warnings(broken: Sequence[str], stopped: Sequence[str]) -> list[str]:
+    late = gettext("With this window the job %(name)s cannot keep its recovery point objective.")
+    never = gettext("With this window the job %(name)s has planned instants that find no free one within 31 days.")
+    return [*(late % {"name": name} for name in broken), *(never % {"name": name} for name in stopped)]

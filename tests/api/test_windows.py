@@ -23,6 +23,8 @@ NIGHT = {
     "time_zone": "Europe/Berlin",
 }
 DAY = dt.timedelta(days=1)
+LATE = "cannot keep its recovery point objective."
+NEVER = "has planned instants that find no free one within 31 days."
 ALWAYS = {"name": "always", "type": "blackout", "start": "00:00", "length_seconds": 7 * 86400}
 ONCE = {"name": "move", "type": "blackout", "starts_at": "2026-01-01T00:00:00+01:00", "ends_at": "2099-01-01T00:00:00Z"}
 
@@ -199,7 +201,9 @@ def test_a_preview_of_windows_tells_openings_moves_and_broken_objectives() -> No
     assert (moved["job"]["id"], moved["planned"] < moved["starts_at"]) == (str(job.id), True)
     assert moved["starts_at"] in [one["starts_at"] for one in told["openings"]]
     never = client.post("windows/preview", ALWAYS | {"name": "x"}).json
-    assert (len(never["moved"]), never["moved"][0]["starts_at"], len(never["warnings"])) == (2, None, 1)
+    assert (len(never["moved"]), never["moved"][0]["starts_at"]) == (2, None)
+    assert [LATE in one for one in never["warnings"]] == [True, False, False]
+    assert [NEVER in one for one in never["warnings"]] == [False, True, True]
     assert not Window.objects.exists()
     saved = client.post("windows", NIGHT | {"job_id": str(job.id)}).json
     assert client.post("windows/preview", body | {"replaces": saved["id"]}).json == told
@@ -208,7 +212,7 @@ def test_a_preview_of_windows_tells_openings_moves_and_broken_objectives() -> No
     # Beside itself it moves nothing more.
     assert client.post("windows/preview", body).json["moved"] == []
     # What the saved one breaks is no other's fault.
-    assert client.post("windows/preview", ALWAYS | {"name": "x"}).json["warnings"] == []
+    assert LATE not in str(client.post("windows/preview", ALWAYS | {"name": "x"}).json["warnings"])
     assert client.post("windows/preview", ONCE | {"ends_at": "2026-01-02T00:00:00Z"}).json["openings"] == []
     error = client.post("windows/preview", NIGHT | {"start": "25:00"}).refused(400, "VALIDATION_FAILED")
     assert list(error["details"]) == ["start"]
@@ -258,7 +262,18 @@ def test_what_a_schedule_breaks_by_itself_is_no_windows_fault() -> None:
     for refused in (client.post("jobs", body), client.post("jobs/preview", {"schedule": far})):
         assert list(refused.refused(400, "VALIDATION_FAILED")["details"]) == ["schedules.0.anchor"]
     Schedule.objects.update(definition=far | {"anchor": "2020-01-01T00:00:00Z"})
-    assert len(client.post("windows/preview", ONCE).json["warnings"]) == 1
+    assert [LATE in one for one in client.post("windows/preview", ONCE).json["warnings"]] == [True, False]
+
+
+def test_who_saves_a_window_is_told_whom_it_leaves_no_start() -> None:
+    """B9: at once, not when a yearly schedule is due; and whose fault it is not."""
+    client, job = ApiClient(), make_job()
+    window = ALWAYS | {"job_id": str(job.id)}
+    made = client.post("windows", window).json
+    assert made["warnings"] == [f"With this window the job {job.name} {NEVER}"]
+    assert client.post("windows", window | {"name": "second"}).json["warnings"] == []
+    address = f"windows/{made['id']}"
+    assert client.request("PUT", address, window | {"kinds": ["check"]}).json["warnings"] == []
 
 
 def test_a_preview_of_schedules_marks_the_windows_that_hold() -> None:
