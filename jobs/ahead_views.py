@@ -107,7 +107,7 @@ class JobPreviewView(ApiView):
         asked, job = self.query(request), job_listed(job_id)
         start = asked.get("from") or database_now()
         told = _preview(plans_of(job), _rules(job.repository_id, job), asked["count"], start)
-        return Response(told | {"descriptions": _saved_descriptions(job)})
+        return Response(told | {"descriptions": _saved_descriptions(job), "paused": job.paused_at is not None})
 
 
 def _saved_descriptions(job: Job) -> list[str]:

@@ -195,7 +195,8 @@ PREVIEW: Final = thing(
                 optional={"window": _BLOCK, "starts_at": or_null(INSTANT)},
             )
         ),
-    }
+    },
+    optional={"paused": FLAG},
 )
 WINDOW_PREVIEW: Final = thing(
     {

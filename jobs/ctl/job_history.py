@@ -57,6 +57,8 @@ class Preview:
         answer = api.get(f"jobs/{job['id']}/preview", {"count": options.limit, "from": options.start})
         for sentence in answer["descriptions"]:
             terminal.line(show_text(sentence))
+        if answer["paused"]:
+            terminal.line("paused: nothing runs until `job resume`; it would be due:")
         if answer["instants"]:
             terminal.columns(("PLANNED", "LOCAL", "NOTES", "STARTS", "WINDOW"), map(_instant_row, answer["instants"]))
         else:

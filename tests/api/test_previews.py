@@ -22,7 +22,7 @@ def test_a_preview_begins_where_it_is_told_to() -> None:
     told = client.post("jobs/preview", {"schedule": daily, "from": start, "count": 2}).json
     assert [one["utc"] for one in told["instants"]] == ["2026-03-29T01:30:00Z", "2026-03-30T00:30:00Z"]
     job = make_job(schedules=[daily])
-    assert client.get(f"jobs/{job.id}/preview?from=2026-03-28T11:00:00Z&count=2").json == told
+    assert client.get(f"jobs/{job.id}/preview?from=2026-03-28T11:00:00Z&count=2").json == told | {"paused": False}
     grid = {"schedule": {"type": "interval", "every_seconds": 21600}, "from": "2026-01-01T00:10:00Z", "count": 1}
     assert client.post("jobs/preview", grid).json["instants"][0]["utc"] == "2026-01-01T06:10:00Z"
     for wrong in ("2026-01-01T00:00:00", "9990-01-01T00:00:00Z", "0001-01-01T00:00:00Z", "soon"):
@@ -37,7 +37,10 @@ def test_a_preview_without_schedules_says_that_it_runs_by_hand() -> None:
     bodies: list[dict[str, Any]] = [{}, {"schedules": []}, {"schedule": {"type": "manual"}}]
     for body in bodies:
         assert client.post("jobs/preview", body).json == told
-    assert client.get(f"jobs/{make_job(schedules=[]).id}/preview").json == told
+    by_hand = make_job(schedules=[])
+    assert client.get(f"jobs/{by_hand.id}/preview").json == told | {"paused": False}
+    client.post(f"jobs/{by_hand.id}/pause")
+    assert client.get(f"jobs/{by_hand.id}/preview").json == told | {"paused": True}
 
 
 def test_a_saved_job_whose_schedules_are_flagged_has_the_preview_of_its_body() -> None:

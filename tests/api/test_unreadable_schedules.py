@@ -38,7 +38,8 @@ def test_a_job_is_listed_and_shown_as_flagged_before_and_after_the_pass_that_fla
         assert told["state_reason"].startswith("Cannot be planned: ")
         assert shown[str(healthy.id)]["schedules"][0]["state"] == "active"
         assert client.get(f"jobs/{job.id}").json["schedules"] == [told]
-        assert client.get(f"jobs/{job.id}/preview").json == {"descriptions": [told["description"]], "instants": []}
+        preview = {"descriptions": [told["description"]], "instants": [], "paused": False}
+        assert client.get(f"jobs/{job.id}/preview").json == preview
     assert Schedule.objects.get(id=schedule.id).state == "flagged"
 
 

@@ -68,7 +68,9 @@ def test_by_hand_runs_only_what_no_schedule_plans(ctl: Ctl) -> None:
     assert ctl("window", "create", "always", "--at", "00:00", "--for", "7d").code == 0
     Schedule.objects.update(**flagged, state_code="no_free_instant", state_parameters={"held": "blackout - always"})
     told = ctl("job", "preview", "x")
-    assert (told.out.count("no free instant"), "by hand" in told.out) == (10, False)
+    assert (told.out.count("no free instant"), "by hand" in told.out, "paused" in told.out) == (10, False, False)
+    assert ctl("job", "pause", "x").code == 0
+    assert "paused: nothing runs until `job resume`; it would be due:" in ctl("job", "preview", "x").out
     assert ctl("job", "create", "y", "--source", "/y", "-r", "vault").code == 0
     assert "runs by hand only" in ctl("job", "preview", "y").out
 
