@@ -58,6 +58,8 @@ def one_round(server: Server, port: int, place: Path) -> tuple[float, float, flo
     stored = server.directory / BUCKET / name
     copy = place / "copy"
     shutil.copytree(stored, copy)
+    # This server hashes what is stored when it is first read; who comes first would pay for both.
+    run_rclone(server.port, "hashsum", "md5", "--download", "--output-file", os.devnull, f":s3:{BUCKET}/{name}")
     upload = timed(lambda: run_rclone(port, "copy", str(copy), f":s3:{BUCKET}/{name}-bare"))
     restore = timed(
         lambda: run_agent(place, "restore", "-r", location, "--backup", "latest", "--target", str(place / "back"))
