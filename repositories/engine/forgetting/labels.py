@@ -8,6 +8,7 @@ from typing import Final
 
 from repositories.engine.errors import BackupNotFoundError, ConfigurationError
 from repositories.engine.forgetting.returning import take_back
+from repositories.engine.forgetting.room import keeping
 from repositories.engine.forgetting.wording import require_tag, require_text
 from repositories.engine.format.notes import AnnotationKind
 from repositories.engine.manifest.backups import Backup
@@ -37,6 +38,7 @@ def require_sensible(change: LabelChange) -> None:
         raise ConfigurationError(f"tag {min(both)} is to be given and taken away", hint="give one of both")
 
 
+@keeping()
 def change_labels(repository: Repository, backup: Backup, change: LabelChange) -> None:
     """Give and take away tags, leave a note. What is so already puts nothing. Raises ConfigurationError."""
     require_sensible(change)
@@ -95,6 +97,7 @@ class Held:
     brought_back: bool
 
 
+@keeping()
 def place_hold(repository: Repository, backup: Backup, reason: str, until_ns: int | None = None) -> Held:
     """Hold a backup: no deletion takes it until `until_ns`, or ever.
 
@@ -115,6 +118,7 @@ def place_hold(repository: Repository, backup: Backup, reason: str, until_ns: in
     return _make_sure(repository, backup)
 
 
+@keeping()
 def release_holds(repository: Repository, backup: Backup) -> int:
     """End all holds of a backup, also those that have run out; return how many there were.
 

@@ -1,6 +1,7 @@
-"""Room for a deletion on a full medium: the reserve is given up for it, and what is left of the room taken again.
+"""Room on a full medium. For a deletion the reserve is given up, and what is left of its room taken again.
 
-Owns that order. Without it nobody could delete anything where there is no room, nor a prune ever free some.
+Owns that order: without it nobody could delete anything where there is no room, nor a prune ever free some. And owns
+what is advised to whom keeps a backup where there is none: anything but a prune, which might take that very backup.
 """
 
 import contextlib
@@ -8,6 +9,7 @@ import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from repositories.engine.errors import StorageFullError
 from repositories.engine.prune.reserve import ReservedStorage, ReserveLeft, put_back
 from repositories.engine.repository import Repository
 from repositories.engine.retention.writing import NotesWriter
@@ -37,3 +39,16 @@ def deleting(repository: Repository) -> Iterator[Room]:
     finally:
         if storage.spent:
             room.left = put_back(repository.storage, repository.store.randomness)
+
+
+@contextlib.contextmanager
+def keeping() -> Iterator[None]:
+    """Where the medium is full, advise to make room without a prune: what is deleted can be brought back until one."""
+    try:
+        yield
+    except StorageFullError as error:
+        raise StorageFullError(
+            error.message,
+            hint="remove other files on the medium or take a larger one, then run this again; do not prune before: "
+            "a prune takes deleted backups for good",
+        ) from error

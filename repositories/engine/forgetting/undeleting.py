@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from repositories.engine.display import show_count, show_text
 from repositories.engine.errors import BackupNotFoundError, ConfigurationError
 from repositories.engine.forgetting.returning import take_back
+from repositories.engine.forgetting.room import keeping
 from repositories.engine.forgetting.wording import require_text
 from repositories.engine.manifest.backups import Backup, is_named, is_pruned, list_backups
 from repositories.engine.repository import Repository
@@ -28,6 +29,7 @@ class UndeleteResult:
     uncertain: bool
 
 
+@keeping()
 def undelete(
     repository: Repository, ids: Sequence[str], *, everything: bool = False, source: str | None = None, reason: str = ""
 ) -> UndeleteResult:

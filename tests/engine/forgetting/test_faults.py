@@ -85,10 +85,17 @@ def test_a_full_medium_lets_backups_be_deleted_and_keeps_a_reserve() -> None:
     made = [put_backup(repository, NOW - age * DAY) for age in (3, 2, 1)]
     storage.objects[RESERVE_NAME] = bytes(4 * MIB)
     storage.room = sum(map(len, storage.objects.values()))
-    with pytest.raises(StorageFullError):
+    with pytest.raises(StorageFullError) as full:
         place_hold(repository, backup(repository, made[0]), "a hold is no deletion")
+    assert "do not prune before" in full.value.hint
     for number in (1, 2):
         assert forget(repository, plan(repository, named(repository, made[number - 1]))).reserve_used
         assert listed(repository) == made[number:]
         assert len(storage.objects[RESERVE_NAME]) >= 3 * MIB
         storage.room = sum(map(len, storage.objects.values()))
+    with pytest.raises(StorageFullError) as full:
+        undelete(repository, [made[0]])
+    assert "do not prune before" in full.value.hint
+    with pytest.raises(StorageFullError) as full:
+        change_labels(repository, backup(repository, made[2]), LabelChange(add=("yearly",)))
+    assert "do not prune before" in full.value.hint
