@@ -93,8 +93,8 @@ def _pruned(control: ExecutionControl, report: Mapping[str, Any]) -> ExecutionRe
         f"The plan: delete {show_count(plan['delete_packs'], 'pack')}, repack {plan['repack_packs']:,}, and free about "
         f"{show_bytes(plan['bytes_to_free'])} of {show_bytes(plan['bytes'])}.",
     )
-    warnings = _warn_of_reserve(control, report)
-    if report["dry_run"] or report["finished"]:
+    warnings = _warn_of_reserve(control, report) + _warn_of_room(control, report)
+    if report["dry_run"] or not report["waiting_for"]:
         figures = Figures(bytes_read=report["bytes_read"], bytes_stored=report["bytes_written"], warnings=warnings)
         return ExecutionResult(parameters=told, figures=figures)
     waiting = outcome.clean(", ".join(report["waiting_for"]))
@@ -124,6 +124,19 @@ def _forgotten(control: ExecutionControl, report: Mapping[str, Any]) -> Executio
     reasons = {"spared": spared} if spared else {}
     figures = Figures(skipped=spared, warnings=warnings)
     return ExecutionResult(parameters=told, figures=figures, skip_reasons=reasons)
+
+
+def _warn_of_room(control: ExecutionControl, report: Mapping[str, Any]) -> int:
+    """Say in the run's log how much room packing anew waits for; return the number of warnings."""
+    if not report["repack_needs_bytes"]:
+        return 0
+    needs, free = show_bytes(report["repack_needs_bytes"]), show_bytes(report["repack_free_bytes"])
+    control.log(
+        "warning",
+        f"Packing anew waits for room: {needs} must be free on the medium, {free} are. Remove other files there or "
+        "take a larger one: prunes change nothing more until then.",
+    )
+    return 1
 
 
 def _warn_of_reserve(control: ExecutionControl, report: Mapping[str, Any]) -> int:

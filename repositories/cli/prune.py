@@ -81,7 +81,9 @@ def _print(terminal: Terminal, report: dict[str, Any]) -> None:
     terminal.line(f"{kept}; {show_count(plan['packs'], 'pack')}, {show_bytes(plan['bytes'])}")
     if report["dry_run"]:
         _print_plan(terminal, plan)
-    elif report["finished"]:
+        if report["repack_needs_bytes"]:
+            terminal.note(f"Packing anew needs room first: {_lack(report)}")
+    elif not report["waiting_for"]:
         _print_done(terminal, report)
     else:
         names = ", ".join(report["waiting_for"])
@@ -118,5 +120,13 @@ def _print_done(terminal: Terminal, report: dict[str, Any]) -> None:
     if report["plan"]["spared_packs"]:
         spared = show_count(report["plan"]["spared_packs"], "pack")
         terminal.note(f"{spared} spared: a backup that runs may need them; a later prune looks again")
-    if report["repack_stopped"]:
+    if report["repack_needs_bytes"]:
+        terminal.warning(f"not all was repacked: {report['repack_stopped']}; {_lack(report)}")
+        terminal.note("Next: remove other files on the medium or take a larger one: prune changes nothing more before")
+    elif report["repack_stopped"]:
         terminal.note(f"not all was repacked: {report['repack_stopped']}; run prune again to go on")
+
+
+def _lack(report: dict[str, Any]) -> str:
+    needs, free = show_bytes(report["repack_needs_bytes"]), show_bytes(report["repack_free_bytes"])
+    return f"{needs} must be free on the medium, {free} are"

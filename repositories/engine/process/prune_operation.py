@@ -45,7 +45,7 @@ def prune_repository(request: Request, channel: Channel) -> dict[str, Any]:
 def prune_fields(report: PruneReport) -> dict[str, Any]:
     """Return a prune's report as JSON values. The lists of the plan hold the first packs, the counts all of them."""
     return {
-        "exit_code": _HELD_UP if report.waiting else _LEFT_OUT if report.reserve_gone else 0,
+        "exit_code": _exit_code(report),
         "finished": report.finished,
         "dry_run": report.dry_run,
         "plan": _plan_fields(report.plan),
@@ -64,9 +64,18 @@ def prune_fields(report: PruneReport) -> dict[str, Any]:
         "reserve_used": report.reserve_used,
         "reserve_lack": show_text(report.reserve_lack),
         "repack_stopped": report.repack_stopped,
+        "repack_needs_bytes": report.repack_needs,
+        "repack_free_bytes": report.repack_free,
         "waiting_for": [show_text(each) for each in report.waiting],
         "reserve_gone": report.reserve_gone,
     }
+
+
+def _exit_code(report: PruneReport) -> int:
+    if report.waiting:
+        return _HELD_UP
+    lacks_room = bool(report.repack_needs) and not report.dry_run
+    return _LEFT_OUT if report.reserve_gone or lacks_room else 0
 
 
 def _plan_fields(plan: PrunePlan) -> dict[str, Any]:

@@ -31,12 +31,12 @@ from repositories.engine.packs.reader import BlockPlace, PackReader
 from repositories.engine.packs.table import table_layout
 from repositories.engine.prune.compact import CompactIndex
 from repositories.engine.prune.report import Beat, PackUse
+from repositories.engine.prune.room import least_room, room_for
 from repositories.engine.prune.segments import WRITTEN_BYTES
 from repositories.engine.sessions.gather import Gatherer
 
 _LISTED_AFTER = 4
 _IN_FLIGHT = 8 * MIB
-_ROOM_LEFT = 64 * MIB
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +75,11 @@ class Repacker:
         self._open_segment: bytes | None = None
         self._through: list[bytes] = []
         self.done: frozenset[bytes] = frozenset()
+        self._copied = 0
         self.bytes_read = 0
         self.bytes_written = 0
         self.stopped = ""
+        self.needs = 0
 
     def run(self) -> None:
         """Repack until all is done, time or room is up. Raises OperationCancelledError and errors of the medium."""
@@ -86,6 +88,7 @@ class Repacker:
             self._finish()
         except StorageFullError:
             self.stopped = "the medium is full"
+            self.needs = max(least_room(self._order.packs), room_for(self._copied))
             self._list_new(everything=True)
         except OperationCancelledError:
             # What is durable need not be done again; that it was asked to stop matters more than a failure here.
@@ -96,20 +99,26 @@ class Repacker:
             self._pipeline.close()
 
     def _copy_all(self) -> None:
+        without_room: list[PackUse] = []
         for pack in self._order.packs:
             if self._order.out_of_time():
                 self.stopped = "the time was up"
                 return
             if not self._has_room(pack.used):
-                self.stopped = "there is no room for more new packs"
-                return
+                # Others may need less, and what they free is room for this one.
+                without_room.append(pack)
+                continue
             self._beat()
             begun = self._order.monotonic()
             number = self._index.number_of(pack.pack_id)
             if number is not None and self._copy(number):
                 self._through.append(pack.pack_id)
+            self._copied += pack.used
             self._list_new(everything=False)
             self._order.give_way(self._order.monotonic() - begun)
+        if without_room:
+            self.stopped = "there is no room for more new packs"
+            self.needs = least_room(without_room)
 
     def _finish(self) -> None:
         for pack_class, gatherer in self._gatherers.items():
@@ -155,7 +164,10 @@ class Repacker:
 
     def _has_room(self, more: int) -> bool:
         free = self._store.storage.free_space()
-        return free is None or free - more > _ROOM_LEFT
+        with self._lock:
+            # What was copied and is not on the medium yet needs room, too.
+            waiting = max(self._copied - self.bytes_written, 0)
+        return free is None or free >= room_for(waiting + more)
 
     def _take(self, pack: PackRecord) -> None:
         """Take note of a durable pack; called by the pipeline's thread."""

@@ -79,6 +79,7 @@ class PruneReport:
     `unindexed` chunks are named by backups and in no index: then packs in no index are kept. `reserve_used`: the medium
     was full. `reserve_lack` says why the reserve is not whole at the end, if it is not; `reserve_gone`: less than half
     is left, and a full medium may not be cleaned. `repack_stopped` says why packs that were planned were not repacked.
+    `repack_needs`: so many bytes must be free before a prune can pack anew, `repack_free` are; 0 where nothing lacks.
     """
 
     plan: PrunePlan = field(default_factory=PrunePlan)
@@ -102,3 +103,5 @@ class PruneReport:
     waiting: tuple[str, ...] = ()
     waited_for: tuple[str, ...] = ()
     reserve_gone: bool = False
+    repack_needs: int = 0
+    repack_free: int = 0

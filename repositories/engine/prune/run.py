@@ -26,6 +26,7 @@ from repositories.engine.prune.removal import Removal
 from repositories.engine.prune.repacking import Repacker, RepackOrder
 from repositories.engine.prune.report import PruneReport, PruneRequest
 from repositories.engine.prune.reserve import ReservedStorage, put_back
+from repositories.engine.prune.room import judge_room, least_room
 from repositories.engine.prune.survey import Seen, Survey
 from repositories.engine.prune.withheld import require_all_there
 from repositories.engine.repository import Repository
@@ -89,7 +90,8 @@ def prune(repository: Repository, request: PruneRequest, hooks: Hooks, sleep: Sl
     if request.dry_run:
         with repository.begin_read():
             others = Others(repository.store, hooks.clock, sleep)
-            return _Planned(repository.store, request, (others, hooks, pulse)).report
+            report = _Planned(repository.store, request, (others, hooks, pulse)).report
+            return judge_room(report, repository.storage)
     return _prune(repository, request, hooks, (pulse, sleep))
 
 
@@ -108,7 +110,7 @@ def _prune(repository: Repository, request: PruneRequest, hooks: Hooks, watch: t
         work = _Work(store, planned, (lease, others, hooks, pulse), until)
         work.repack(request, storage, sleep)
         work.delete(sleep, repository.fence_seen)
-        work.clear_leases()
+        remove_dead(store, others)
         return work.report
     except EngineError as error:
         failure = error
@@ -119,6 +121,7 @@ def _prune(repository: Repository, request: PruneRequest, hooks: Hooks, watch: t
         # It was taken again behind each put; what the lease has left of its room is added.
         left = put_back(storage.inner, store.randomness)
         pulse.report.reserve_lack, pulse.report.reserve_gone = left.lack, left.is_gone
+        judge_room(pulse.report, storage.inner)
 
 
 class _Planned:
@@ -188,7 +191,7 @@ class _Work:
         if not plan.repack:
             return
         if storage.spent:
-            self.report.repack_stopped = "the medium is full"
+            self.report.repack_stopped, self.report.repack_needs = "the medium is full", least_room(plan.repack)
             return
         self._pulse.enter("repacking")
         fields = (read_marks(self._store).highest, self._lease.session_id, self._hooks.clock.now_ns())
@@ -206,7 +209,7 @@ class _Work:
             repacker.run()
         finally:
             self.report.bytes_read, self.report.bytes_written = repacker.bytes_read, repacker.bytes_written
-            self.report.repack_stopped = repacker.stopped
+            self.report.repack_stopped, self.report.repack_needs = repacker.stopped, repacker.needs
             self.report.repacked_packs = len(repacker.done)
         self._find_dead(repacker.done)
 
@@ -250,10 +253,6 @@ class _Work:
         removal.index_and_packs(seen, gone, (number, self._lease.session_id, self._hooks.clock.now_ns()))
         removal.leavings(seen.kept, self._hooks.clock.now_ns())
         self.report.finished = True
-
-    def clear_leases(self) -> None:
-        """Remove the leases of sessions that are known to be dead."""
-        remove_dead(self._store, self._others)
 
     def _give_way(self, seconds: float, sleep: Sleep) -> None:
         """While a backup runs, work a fifth of the time: both wait for the same medium."""

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from repositories.engine.errors import StorageFullError
+from repositories.engine.process.prune_operation import prune_fields
 from repositories.engine.repository import CreateOptions, create_repository
 from repositories.engine.storage.local import LocalStorage
 from repositories.engine.storage.memory import MemoryStorage
@@ -107,7 +108,8 @@ def test_an_index_that_does_not_fit_is_written_after_the_packs_are_gone(tmp_path
     segments = [len(data) for name, data in storage.objects.items() if name.startswith("index/")]
     storage.room = 1500 + min(segments) // 2
     report = run(storage)
-    assert report.finished
+    assert report.sweep
+    assert report.repack_needs > report.repack_free
     assert report.reserve_used
     assert packs(repository) < before
     assert storage.objects.keys() >= {"reserve"} or storage.room < 16 * MIB
@@ -117,3 +119,45 @@ def test_an_index_that_does_not_fit_is_written_after_the_packs_are_gone(tmp_path
     assert run(storage).finished
     assert "reserve" in storage.objects
     assert checked(storage).unused_packs == 0
+
+
+def mostly_unused(storage: FullStorage, root: Path) -> tuple[str, dict[str, bytes]]:
+    """Make packs of which the most is unused, and none that nothing uses; return the backup that is left."""
+    repository = make_repository(storage)
+    first = back_up(repository, root / "tree", files(*range(80), size=20_000))
+    content = files(*range(0, 80, 8), size=20_000)
+    second = back_up(repository, root / "tree", content)
+    forget(repository, first)
+    return second, content
+
+
+def test_what_fits_is_packed_anew_on_a_medium_that_is_nearly_full(tmp_path: Path) -> None:
+    storage = FullStorage()
+    kept, content = mostly_unused(storage, tmp_path)
+    storage.room = 2 * MIB
+    report = run(storage)
+    assert (report.repack_stopped, report.repack_needs, report.finished) == ("", 0, True)
+    assert report.repacked_packs > 0
+    assert report.bytes_freed - report.bytes_written > MIB
+    assert checked(storage).unused_packs == 0
+    require_backup(reopened(storage), kept, content, tmp_path / "kept")
+
+
+def test_no_room_for_a_new_pack_is_told_in_bytes_and_is_not_finished(tmp_path: Path) -> None:
+    storage = FullStorage()
+    kept, content = mostly_unused(storage, tmp_path)
+    storage.room = 500_000
+    run(storage)
+    storage.room = 500_000
+    preview = run(storage, dry_run=True)
+    report = run(storage)
+    assert report.repack_stopped == "there is no room for more new packs"
+    assert MIB < report.repack_needs == preview.repack_needs < 2 * MIB
+    assert report.repack_free == storage.room
+    assert not report.finished
+    assert (prune_fields(report)["exit_code"], prune_fields(preview)["exit_code"]) == (3, 0)
+    checked(storage)
+    storage.room = report.repack_needs + 100_000
+    assert run(storage).repacked_packs > 0
+    checked(storage)
+    require_backup(reopened(storage), kept, content, tmp_path / "kept")
