@@ -8,18 +8,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from django.db.models import Q
+from django.utils.translation import gettext
 
 from jobs import calendar, windows
 from jobs.flags import NO_FREE_INSTANT
 from jobs.models import Job, Schedule
 from jobs.states import RunKind, ScheduleState
 from jobs.window_rows import current_rules
+from syncova_project.errors import ValidationFailedError
 
 
 def refuse_broken_rpo(
     job: Job, plans: Sequence[calendar.Plan], *, now: dt.datetime, own: Sequence[windows.Rule] = ()
 ) -> None:
-    """Raise ValidationFailedError, saying both figures, when the job's plans cannot keep its objective.
+    """Raise ValidationFailedError, saying both figures and windows at fault, when the plans cannot keep the objective.
 
     `own` are rules of the job's level that are not saved yet: they hold for it beside those that are.
     """
@@ -30,7 +32,22 @@ def refuse_broken_rpo(
     def gap_of(some: Sequence[calendar.Plan], start: dt.datetime) -> dt.timedelta | None:
         return windows.widest_gap(some, rules, start)
 
-    calendar.refuse_broken_rpo(plans, job.rpo_seconds, now, gap_of)
+    try:
+        calendar.refuse_broken_rpo(plans, job.rpo_seconds, now, gap_of)
+    except ValidationFailedError as error:
+        if not (at_fault := _at_fault(job, plans, rules, now)):
+            raise
+        named = ", ".join(repr(rule.name) for rule in at_fault)
+        message = f"{error.message} " + gettext("Without these windows it could: %(windows)s.") % {"windows": named}
+        raise ValidationFailedError(message, details={"rpo_seconds": message}) from None
+
+
+def _at_fault(
+    job: Job, plans: Sequence[calendar.Plan], rules: Sequence[windows.Rule], now: dt.datetime
+) -> Sequence[windows.Rule]:
+    """Return the windows of which any one is in the way, else all where they are so together."""
+    alone = [one for one in rules if _keeps(job, plans, [rule for rule in rules if rule is not one], now)]
+    return alone or (rules if _keeps(job, plans, (), now) else ())
 
 
 def broken_by(rules: Sequence[windows.Rule], *, changed: windows.Rule, now: dt.datetime) -> list[str]:

@@ -1,6 +1,7 @@
 """Making, changing and deleting windows: names, levels, fields, the trail, and objectives that they break (B9, B10)."""
 
 import datetime as dt
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -96,8 +97,8 @@ def test_a_window_that_breaks_objectives_is_saved_and_names_them() -> None:
 
 
 def test_a_job_cannot_promise_what_windows_prevent() -> None:
-    """B10: refused when it is made, with both figures."""
-    make_window()
+    """B10: refused when it is made, with both figures and the window that is in the way."""
+    made = make_window()
     new = NewJob(
         name="Nightly",
         repository_id=make_repository().id,
@@ -105,5 +106,8 @@ def test_a_job_cannot_promise_what_windows_prevent() -> None:
         schedules=({"type": "interval", "every_seconds": 3600},),
         rpo_seconds=4 * 3600,
     )
-    with pytest.raises(ValidationFailedError, match=r"6 hours between two runs.* objective of 4 hours"):
+    told = rf"6 hours between two runs.* objective of 4 hours\. Without these windows it could: '{made.name}'\."
+    with pytest.raises(ValidationFailedError, match=told):
         job_create(new, actor="alice", now=NOW)
+    with pytest.raises(ValidationFailedError, match=r"objective of 30 minutes\.$"):
+        job_create(replace(new, rpo_seconds=1800), actor="alice", now=NOW)
