@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 from repositories.cli.arguments import LOCATION_RULE, LocationOptions, expect
 from repositories.cli.key_access import changing_keys, key_fields, key_name, remember_rotation
 from repositories.console import exits
-from repositories.console.failures import CommandError
+from repositories.console.confirming import confirm
+from repositories.console.failures import CommandError, ConfirmationMissingError
 from repositories.console.options import Option
 from repositories.console.passwords import read_password_file
 from repositories.console.repository_access import split_location
@@ -19,12 +20,13 @@ if TYPE_CHECKING:
 NAME = "rotate"
 HELP = (
     "Make new keys, in place: only the passwords and recovery codes in the files of --keep-file open the repository "
-    "then; the labels of those that end are printed. What is there stays readable; what someone writes with an ended "
-    "password does not count. Backups that run meanwhile end refused and are to be run again. " + LOCATION_RULE
+    "then; the labels of those that end are printed, and it asks; elsewhere than on a terminal --yes is needed if any "
+    "ends. What is there stays readable; what someone writes with an ended password does not count. Backups that "
+    "run meanwhile end refused and are to be run again. " + LOCATION_RULE
 )
 EXAMPLES = (
     "rotate /mnt/backups/home --keep-file ~/backup-password",
-    "rotate -r /mnt/backups/home --password-file ~/admin --keep-file ~/admin --keep-file ~/laptop --json",
+    "rotate -r /mnt/backups/home --password-file ~/admin --keep-file ~/admin --keep-file ~/laptop --yes --json",
 )
 # What the messages of a rotation say that know more than that it failed.
 _TOLD = ("nothing was changed", "decided")
@@ -38,6 +40,7 @@ class Options(LocationOptions):
         tuple[str, ...],
         Option("--keep-file", metavar="FILE", help="File with a password or recovery code that stays; repeatable."),
     ] = ()
+    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask before other passwords and codes end.")] = False
 
 
 def run(options: Options) -> int:
@@ -53,7 +56,9 @@ def run(options: Options) -> int:
     kept = [read_password_file(name, terminal, "--keep-file") for name in options.keep_file]
     keep = [password.encode() for password in kept]
     with changing_keys(location, options, terminal) as keys:
-        _foretell(terminal, plan_rotation(keys, keep))
+        plan = plan_rotation(keys, keep)
+        _foretell(terminal, plan)
+        _agree(terminal, plan, yes=options.yes)
         result = _rotate(keys, keep)
     remember_rotation(location, kept[0])
     _tell(terminal, result)
@@ -94,6 +99,17 @@ def _foretell(terminal: Terminal, plan: "RotationPlan") -> None:
         terminal.note(f"to stay: {key_name(key)}")
     for key in plan.ending:
         terminal.note(f"to end: {key_name(key)}")
+
+
+def _agree(terminal: Terminal, plan: "RotationPlan", *, yes: bool) -> None:
+    """Ask before a password ends that others may need: that cannot be undone."""
+    if not plan.ending:
+        return
+    names = ", ".join(key_name(key) for key in plan.ending)
+    try:
+        confirm(f"End {names}?", terminal, yes=yes, look="name what is to stay as well: --keep-file FILE")
+    except ConfirmationMissingError as error:
+        raise ConfirmationMissingError(f"{names} would end: {error.message}", hint=error.hint) from error
 
 
 def _tell(terminal: Terminal, result: "RotationResult") -> None:

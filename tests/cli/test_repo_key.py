@@ -103,7 +103,7 @@ def test_rotate_names_what_ends_and_what_stays(programs: Programs, new_file: Pat
     tree.mkdir()
     (tree / "file").write_bytes(os.urandom(100_000))
     assert programs.back_up(tree).code == exits.DONE
-    rotated = key(programs, "rotate", programs.repository, "--keep-file", programs.password_file, "--json")
+    rotated = key(programs, "rotate", programs.repository, "--yes", "--keep-file", programs.password_file, "--json")
     document = rotated.json
     assert (rotated.code, document["generation"], document["unreadable"]) == (exits.DONE, 2, [])
     assert [each["label"] for each in document["ended"]] == ["recovery code", "laptop"]
@@ -118,7 +118,7 @@ def test_rotate_names_what_ends_and_what_stays(programs: Programs, new_file: Pat
     (tree / "other").write_bytes(os.urandom(100_000))
     assert programs.back_up(tree).code == exits.DONE
     assert programs.repo("check", programs.repository, "--read-data").code == exits.DONE
-    told = key(programs, "rotate", programs.repository, "--keep-file", programs.password_file)
+    told = key(programs, "rotate", programs.repository, "--yes", "--keep-file", programs.password_file)
     assert told.out.splitlines()[0].startswith("stays: password")
     assert "rotated to generation 3: 1 key kept, 0 ended, " in told.out
     assert "No recovery code stays" in told.err
@@ -131,7 +131,7 @@ def test_a_rotation_that_fails_says_that_nothing_has_ended(programs: Programs) -
     for each in (taken, programs.repository / "intents"):
         shutil.rmtree(each, ignore_errors=True)
         each.write_bytes(b"no directory")
-    failed = key(programs, "rotate", programs.repository, "--keep-file", programs.password_file)
+    failed = key(programs, "rotate", programs.repository, "--yes", "--keep-file", programs.password_file)
     assert failed.code != exits.DONE
     assert "to end: recovery code" in failed.err
     assert "No recovery code stays" not in failed.err
@@ -161,7 +161,7 @@ def test_a_rotation_that_fails_says_that_all_is_as_it_was_where_that_is_known(
         raise failure
 
     monkeypatch.setattr("repositories.engine.keychain.rotate", refuse)
-    failed = key(programs, "rotate", programs.repository, "--keep-file", programs.password_file, "--json")
+    failed = key(programs, "rotate", programs.repository, "--yes", "--keep-file", programs.password_file, "--json")
     assert (failed.code, failed.json["error"]["code"]) == (failure.exit_code, failure.code)
     assert failed.json["error"]["message"] == failure.message + ("; all keys are as they were" if told else "")
     assert failed.json["error"]["hint"] == failure.hint
@@ -169,8 +169,21 @@ def test_a_rotation_that_fails_says_that_all_is_as_it_was_where_that_is_known(
 
 def test_several_keys_that_stay_are_counted_as_keys(programs: Programs, new_file: Path) -> None:
     key(programs, "add", programs.repository, "--new-password-file", new_file, "--label", "laptop")
-    words = ("--keep-file", programs.password_file, "--keep-file", new_file)
+    words = ("--keep-file", programs.password_file, "--keep-file", new_file, "--yes")
     assert "2 keys kept, 1 ended" in key(programs, "rotate", programs.repository, *words).out
+
+
+def test_rotate_ends_no_other_password_without_a_yes(programs: Programs, new_file: Path) -> None:
+    """It cannot be undone: a machine whose password ends backs up no more."""
+    key(programs, "add", programs.repository, "--new-password-file", new_file, "--label", "laptop")
+    before = key(programs, "list", programs.repository, "--json").json
+    refused = key(programs, "rotate", programs.repository, "--keep-file", programs.password_file, "--json")
+    assert refused.code == exits.USAGE
+    said = refused.json["error"]
+    assert "laptop" in said["message"]
+    assert "recovery code" in said["message"]
+    assert "--yes" in said["hint"]
+    assert key(programs, "list", programs.repository, "--json").json == before
 
 
 def test_rotate_without_a_password_to_keep_changes_nothing(programs: Programs, new_file: Path) -> None:

@@ -41,7 +41,7 @@ def test_keys_of_an_earlier_state_are_not_changed(programs: Programs, new_file: 
         ("change", "--new-password-file", str(new_file)),
         ("remove", "recovery code"),
         ("recovery-code",),
-        ("rotate", "--keep-file", str(programs.password_file)),
+        ("rotate", "--yes", "--keep-file", str(programs.password_file)),
     ):
         refused = key(programs, verb, programs.repository, *words, "--json")
         assert (refused.code, refused.json["error"]["code"]) == (exits.FAILED, "REPOSITORY_ROLLED_BACK")
@@ -56,7 +56,9 @@ def test_keys_of_an_earlier_state_are_not_changed(programs: Programs, new_file: 
 def test_old_keys_are_known_after_a_rotation(programs: Programs, tmp_path: Path) -> None:
     """The same password opens the copy from before: what remembers is the machine that rotated."""
     shutil.copytree(programs.repository, tmp_path / "older")
-    assert key(programs, "rotate", programs.repository, "--keep-file", programs.password_file).code == exits.DONE
+    assert (
+        key(programs, "rotate", programs.repository, "--yes", "--keep-file", programs.password_file).code == exits.DONE
+    )
     put_back(programs, tmp_path / "older")
     assert "generation 1, while generation 2" in programs.repo("list", programs.repository).err
 

@@ -114,7 +114,7 @@ class Rounds:
         self._settle()
 
     def _rotate(self) -> None:
-        self._run("rotate", "repo", "key", "rotate", self._first, "--keep-file", self._root / "password")
+        self._run("rotate", "repo", "key", "rotate", self._first, "--keep-file", self._root / "password", "--yes")
         self.oracle.require_listed()
         self._settle()
 
