@@ -7,8 +7,12 @@ from typing import Any
 import pytest
 
 from jobs.states import RunKind
+from repositories.engine.limits import MIB
+from repositories.engine.process.prune_operation import prune_fields
+from repositories.engine.prune import PruneReport
 from tests.workers import scenario
 from tests.workers.test_executor import Control, execute, request_for
+from workers.upkeep import _pruned
 
 pytestmark = pytest.mark.django_db
 
@@ -26,3 +30,11 @@ def test_a_prune_run_that_cannot_put_the_reserve_back_warns(tmp_path: Path, sett
     assert any(
         line.startswith("warning: The reserve is gone: 4.00 MiB of 4.00 MiB are missing") for line in control.lines
     )
+
+
+def test_a_prune_run_that_lacks_room_to_pack_anew_says_how_much_and_warns() -> None:
+    control = Control()
+    report = prune_fields(PruneReport(repack_stopped="there is no room", repack_needs=2 * MIB, repack_free=MIB))
+    result = _pruned(control, report)
+    assert (result.failure, result.parameters["finished"], result.figures.warnings) == (None, False, 1)
+    assert any("2.00 MiB must be free on the medium, 1.00 MiB are" in line for line in control.lines)
