@@ -123,9 +123,15 @@ def _current(places: Places) -> Optional[Stamp]:
     stamp = read_stamp(places.live)
     if stamp is None or stamp.layer not in LAYERS or stamp.clone != places.clone:
         return None
-    if stamp.lock_sha256 != packages.digest(packages.lock_file(places.clone, stamp.layer)):
+    if stamp.lock_sha256 != _digest_of_locks(places.clone, stamp.layer, stamp.extras):
         return None
     return stamp if stamp.interpreter == _fingerprint(python_of(places.live)) else None
+
+
+def _digest_of_locks(clone: str, layer: str, extras: Sequence[str]) -> str:
+    # An extra whose lock has changed must be brought up to date as well.
+    locks = [layer, *(each for each in sorted(extras) if each in EXTRAS.values())]
+    return ",".join(packages.digest(packages.lock_file(clone, each)) for each in locks)
 
 
 def _fingerprint(python: str) -> Optional[Dict[str, Any]]:
@@ -243,7 +249,7 @@ def _name_final_place(places: Places) -> None:
 
 
 def _write_stamp(places: Places, environment: str, layer: str, extras: Sequence[str]) -> None:
-    lock_sha256 = packages.digest(packages.lock_file(places.clone, layer))
+    lock_sha256 = _digest_of_locks(places.clone, layer, extras)
     stamp = Stamp(places.clone, layer, lock_sha256, _fingerprint(python_of(environment)) or {}, list(extras))
     temporary = os.path.join(environment, STAMP + ".new")
     with open(temporary, "w", encoding="utf-8") as stream:

@@ -179,6 +179,15 @@ def test_an_extra_is_installed_when_asked_for_and_stays_when_the_environment_is_
     assert (trial.stamp["layer"], trial.stamp["extras"]) == ("embedded", ["s3"])
 
 
+def test_an_extra_whose_lock_has_changed_is_brought_up_to_date(trial: Trial) -> None:
+    trials.make_wheel(trial.wheels, "trial-s3", "1.0")
+    trials.write_lock(trial.clone, trial.wheels, "s3", ("trial-base", "trial-s3"))
+    assert trial.run("install", "s3").returncode == 0
+    trials.make_wheel(trial.wheels, "trial-more", "1.0")
+    trials.write_lock(trial.clone, trial.wheels, "s3", ("trial-base", "trial-more", "trial-s3"))
+    assert trial.told("manage")["packages"] == ["pip", "trial-base", "trial-more", "trial-s3"]
+
+
 @pytest.mark.parametrize("arguments", [(), ("ftp",), ("s3", "sftp")])
 def test_only_known_extras_are_installed(installed: Trial, arguments: tuple[str, ...]) -> None:
     done = installed.run("install", *arguments)
