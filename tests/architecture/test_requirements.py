@@ -18,6 +18,7 @@ OF_EXTRAS = {
     "repositories/engine/storage/opendal_errors.py": "s3",
     "repositories/engine/storage/opendal_storage.py": "s3",
     "repositories/engine/storage/sftp.py": "sftp",
+    "repositories/engine/storage/sftp_access.py": "sftp",
     "repositories/engine/storage/sftp_connection.py": "sftp",
 }
 OWN = {*APPS, "syncova_project", "tests", "bootstrap"}

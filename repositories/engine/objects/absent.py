@@ -25,7 +25,8 @@ def nothing_there(storage: Storage) -> EngineError:
             f"no config is left in {storage.shown(DIRECTORIES[ObjectKind.CONFIG])}, but a repository lies there",
             hint=FROM_A_COPY,
         )
+    check = "check the location" if "://" in place else "check the path and the mount"
     return RepositoryNotFoundError(
         f"there is no repository at {place or 'this location'}",
-        hint="check the path and the mount; syncova-repo create makes one",
+        hint=f"{check}; syncova-repo create makes one",
     )

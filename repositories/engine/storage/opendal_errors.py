@@ -39,6 +39,13 @@ _BAD_KEYS: Final = frozenset(
 _CLOCK: Final = "RequestTimeTooSkewed"
 _NOT_READ: Final = "deserialize"
 _NO_BUCKET: Final = "NoSuchBucket"
+_GIVE: Final = (
+    "name the user in the location and set SYNCOVA_WEBDAV_PASSWORD, or set SYNCOVA_WEBDAV_TOKEN, or their _FILE forms: "
+    "see docs/storage.md"
+)
+# So servers answer that have no room left and no word for it.
+_MAYBE_FULL: Final = frozenset({405, 500})
+_ROOM: Final = "check the location, the room on the server's medium and the server's log, then run again"
 _LOCKED: Final = frozenset({"ObjectLocked", "AccessDeniedByObjectLock"})
 ERRORS: Final = (
     exceptions.Error,
@@ -60,7 +67,7 @@ ERRORS: Final = (
 
 
 @contextlib.contextmanager
-def opendal_errors(name: str, medium: Storage, *, in_bucket: bool = False) -> Iterator[None]:
+def opendal_errors(name: str, medium: Storage, *, in_bucket: bool = False, lacks: str = "") -> Iterator[None]:
     """Turn the library's errors into the storage's, for the object `name` of `medium`, a bucket or a directory.
 
     Files of the library raise OSError without a number; those of this machine have one and pass.
@@ -69,11 +76,11 @@ def opendal_errors(name: str, medium: Storage, *, in_bucket: bool = False) -> It
         yield
     except ERRORS as error:
         # Without the cause: a traceback that is printed would show the library's text.
-        raise translated(type(error).__name__, str(error), name, medium, in_bucket=in_bucket) from None
+        raise translated(type(error).__name__, str(error), name, medium, in_bucket=in_bucket, lacks=lacks) from None
     except OSError as error:
         if error.errno is not None:
             raise
-        raise translated(kind_of(error), str(error), name, medium, in_bucket=in_bucket) from None
+        raise translated(kind_of(error), str(error), name, medium, in_bucket=in_bucket, lacks=lacks) from None
 
 
 def kind_of(error: Exception) -> str:
@@ -93,8 +100,14 @@ def has_reason(error: Exception) -> bool:
     return _status_of(text) is not None or bool(cause_in(text))
 
 
+def is_of_connection(error: Exception) -> bool:
+    """Tell whether an error says why no answer came."""
+    text = str(error)
+    return _status_of(text) is None and bool(cause_in(text))
+
+
 def translated(
-    kind: str, text: str, name: str, medium: Storage, *, in_bucket: bool
+    kind: str, text: str, name: str, medium: Storage, *, in_bucket: bool, lacks: str = ""
 ) -> RepositoryError | ConfigurationError:
     """Return the storage's error for one of the library's."""
     status, code = _status_of(text), _code_of(text)
@@ -108,7 +121,7 @@ def translated(
     if status in _FULL or code in _FULL_CODES:
         return StorageFullError(f"{shown} could not be written: no room is left", hint="make room, then run again")
     if kind == "PermissionDenied" or status in (_UNKNOWN, _FORBIDDEN):
-        return _refused(shown, status, code)
+        return _refused(shown, status, code, lacks)
     if kind == "ConfigInvalid":
         return ConfigurationError(
             f"{place} cannot be used as it is written: {_reason(text, status, code)}",
@@ -118,9 +131,10 @@ def translated(
         # What concerns the connection concerns no object.
         return StorageUnreachableError(
             f"{shown if status is not None else place}: {_reason(text, status, code)}",
-            hint="check the location, the network and the server, then run again",
+            hint=_ROOM if status in _MAYBE_FULL else "check the location, the network and the server, then run again",
         )
-    return RepositoryError(f"{shown}: {_reason(text, status, code)}", hint="check the location and the server's log")
+    hint = _ROOM if status in _MAYBE_FULL else "check the location and the server's log"
+    return RepositoryError(f"{shown}: {_reason(text, status, code)}", hint=hint)
 
 
 def _is_of_bucket(text: str) -> bool:
@@ -156,13 +170,15 @@ def _may_pass(kind: str, text: str, status: int | None) -> bool:
     return status is None and not is_for_good(text) and "(temporary)" in text.partition(" at ")[0]
 
 
-def _refused(shown: str, status: int | None, code: str) -> RepositoryError:
+def _refused(shown: str, status: int | None, code: str, lacks: str) -> RepositoryError:
     if code == _CLOCK:
         return StorageRefusedError(
             f"{shown}: the server says that this machine's clock is wrong", hint="set the clock, then run again"
         )
     if code in _LOCKED:
         return StorageReadOnlyError(f"{shown}: the object is locked", hint="see docs/storage.md on Object Lock")
+    if status == _UNKNOWN and lacks:
+        return StorageRefusedError(f"{shown}: the server asks for credentials, and {lacks}", hint=_GIVE)
     if status == _UNKNOWN or code in _BAD_KEYS:
         return StorageRefusedError(
             f"{shown}: the server does not accept the credentials",

@@ -30,9 +30,10 @@ _LOOP: Final = BackgroundLoop("syncova-list")
 class OpenDalStorage(RemoteStorage):
     """Objects below a root that the library's handle knows. Thread safe: the handle is."""
 
-    def __init__(self, place: str, pace: Pace, scheme: str, options: dict[str, str]) -> None:
-        """Connect to nothing yet. Raises ExtraMissingError."""
+    def __init__(self, place: str, pace: Pace, scheme: str, options: dict[str, str], lacks: str = "") -> None:
+        """Connect to nothing yet; `lacks` says which credentials are not given. Raises ExtraMissingError."""
         super().__init__(place, pace)
+        self._lacks = lacks
         self._in_bucket = scheme == "s3"
         opendal = require("opendal", "s3" if scheme == "s3" else "webdav", scheme)
         with self._errors(""):
@@ -108,16 +109,37 @@ class OpenDalStorage(RemoteStorage):
         The handle is closed only when all is written: closing is what makes the object visible.
         """
         writer = self._operator.open(name, "wb", **options)  # type: ignore[arg-type]
-        while piece := file.read(_PIECE):
-            self.pace(len(piece))
-            writer.write(piece)
-        writer.close()
+        try:
+            while piece := file.read(_PIECE):
+                self.pace(len(piece))
+                writer.write(piece)
+            writer.close()
+        except OSError as error:
+            if error.errno is None:
+                self._raise_cause_of(error, name)
+            raise
+
+    def _raise_cause_of(self, error: OSError, name: str) -> None:
+        """Raise what says why there is no answer: files of the library tell less than its calls, of which one is made.
+
+        Returns where the call goes through, or tells of something else than the connection.
+        """
+        # Imported with the library alone.
+        from repositories.engine.storage.opendal_errors import ERRORS, has_reason, is_of_connection
+
+        if has_reason(error):
+            return
+        try:
+            self._operator.stat(name)
+        except ERRORS as told:
+            if is_of_connection(told):
+                raise
 
     def _errors(self, name: str) -> AbstractContextManager[None]:
         # Imported with the library alone.
         from repositories.engine.storage.opendal_errors import opendal_errors
 
-        return opendal_errors(name, self, in_bucket=self._in_bucket)
+        return opendal_errors(name, self, in_bucket=self._in_bucket, lacks=self._lacks)
 
     def _pages(self, path: str, **options: object) -> Iterator[list["Entry"]]:
         """Yield the entries of a listing in pages."""

@@ -33,10 +33,10 @@ _CAUSES: Final = (
     ("connection lost", "the connection broke off"),
     ("end of file before message", "the connection broke off within an answer"),
     ("error decoding response body", "the connection broke off within an answer"),
-    ("invalid http version", "no HTTP is spoken there (does its address begin with https://?)"),
+    ("invalid http version", "no HTTP is spoken there (does its address begin with https:// or webdavs://?)"),
 )
 _FOR_GOOD: Final = (
-    ("invalidcontenttype", "no TLS is spoken there (does its address begin with http://?)"),
+    ("invalidcontenttype", "no TLS is spoken there (does its address begin with http:// or webdav://?)"),
     ("invalid peer certificate", "this machine does not trust the server's certificate"),
 )
 QUIET_SECONDS: Final = 30.0

@@ -1,14 +1,13 @@
 """One SSH connection with several SFTP channels, made when it is first needed and again after it was lost.
 
-Owns who we are to the server and that we know the server: an unknown host key is refused, and no configuration of the
-user's ssh is read. All but the constructor runs in the loop.
+Owns that it is made with our settings alone: an unknown host key is refused, and no configuration of the user's ssh is
+read. All but the constructor runs in the loop.
 """
 
 import asyncio
 import contextlib
 import itertools
 import logging
-import os
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -17,26 +16,27 @@ from repositories.engine.errors import (
     RepositoryError,
     StorageFullError,
     StorageReadOnlyError,
-    StorageRefusedError,
     StorageUnreachableError,
 )
-from repositories.engine.storage.credentials import AGENT, KEY_FILE, KEY_PASSPHRASE, KNOWN_HOSTS, PASSWORD, Credentials
+from repositories.engine.storage.credentials import AGENT, PASSWORD, Credentials
 from repositories.engine.storage.loops import BackgroundLoop
 from repositories.engine.storage.outages import cause_in
 from repositories.engine.storage.remote import require
 from repositories.engine.storage.remote_locations import RemoteLocation
+from repositories.engine.storage.sftp_access import PORT, known_hosts, not_accepted, own_keys, untrusted
 
 if TYPE_CHECKING:
-    from asyncssh import SFTPClient, SSHClientConnection
+    from asyncssh import SFTPClient, SSHClientConnection, SSHKnownHosts
 
 CHANNELS: Final = 8
 _CONNECT_SECONDS: Final = 30.0
 _ALIVE_SECONDS: Final = 15.0
 _ALIVE_TRIES: Final = 4
 _CALL_SECONDS: Final = 120.0
-_PORT: Final = 22
 # Fast in the one thread that the library has; all others that it knows follow.
 _CIPHERS: Final = ("aes128-gcm@openssh.com", "aes256-gcm@openssh.com", "chacha20-poly1305@openssh.com", "aes256-ctr")
+# After the kinds that are known of the server: one that has none of them would hang up, where its key tells more.
+_OTHER_HOST_KEYS: Final = "+ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,rsa-sha2-512,rsa-sha2-256"
 _LOOP: Final = BackgroundLoop("syncova-sftp")
 _T = TypeVar("_T")
 
@@ -54,6 +54,7 @@ class SftpConnection:
         self._location = location
         self._credentials = credentials
         self._place = place
+        self._known: SSHKnownHosts | None = None
         self._connecting = asyncio.Lock()
         self._connection: SSHClientConnection | None = None
         self._channels: list[SFTPClient] = []
@@ -93,19 +94,18 @@ class SftpConnection:
 
     async def _connect(self) -> "SSHClientConnection":
         location, given = self._location, self._credentials
-        key, known = given.get(KEY_FILE), given.get(KNOWN_HOSTS)
-        if not known or not os.path.isfile(known):
-            raise self._unknown_host()
+        self._known = await asyncio.to_thread(known_hosts, self._ssh, given, self._place)
+        keys = await asyncio.to_thread(own_keys, self._ssh, given, self._place)
         connected: SSHClientConnection = await self._ssh.connect(
             location.host.strip("[]"),
-            location.port or _PORT,
+            location.port or PORT,
             config=None,
             username=location.user,
             password=given.get(PASSWORD) or None,
-            client_keys=[key] if key else [],
-            passphrase=given.get(KEY_PASSPHRASE) or None,
+            client_keys=keys,
             agent_path=given.get(AGENT) or None,
-            known_hosts=known,
+            known_hosts=self._known,
+            server_host_key_algs=_OTHER_HOST_KEYS,
             encryption_algs=_CIPHERS,
             compression_algs=None,
             connect_timeout=_CONNECT_SECONDS,
@@ -115,30 +115,17 @@ class SftpConnection:
         )
         return connected
 
-    def _unknown_host(self) -> StorageRefusedError:
-        return StorageRefusedError(
-            f"{self._place}: the server's key is not known here",
-            hint="connect once with ssh and compare the key, or name a file with SYNCOVA_SFTP_KNOWN_HOSTS",
-        )
-
     def _translated(self, error: Exception, name: str) -> RepositoryError:
         ssh = self._ssh
         shown = f"{self._place}/{name}" if name else self._place
         if isinstance(error, ssh.SFTPError):
             return self._of_server(error, name, shown)
         if isinstance(error, ssh.HostKeyNotVerifiable):
-            return self._unknown_host()
+            return untrusted(self._known, self._credentials, self._location, self._place, str(error))
         if isinstance(error, ssh.PermissionDenied):
-            return StorageRefusedError(
-                f"{self._place}: the server does not accept the credentials",
-                hint="check user, key and password; docs/storage.md names the settings",
-            )
+            return not_accepted(self._credentials, self._place)
         if isinstance(error, ssh.KeyExchangeFailed | ssh.ProtocolNotSupported | ssh.ProtocolError):
             return RepositoryError(f"{shown}: no common way to talk to the server", hint="check host, port and user")
-        if isinstance(error, ssh.KeyImportError | ssh.KeyEncryptionError):
-            return StorageRefusedError(
-                f"{self._place}: the private key cannot be read", hint="check SYNCOVA_SFTP_KEY and its passphrase"
-            )
         cause = "timed out" if isinstance(error, TimeoutError) else cause_in(str(error))
         return StorageUnreachableError(
             f"{self._place}: {cause or 'the server did not answer, or the connection broke off'}",
@@ -159,7 +146,11 @@ class SftpConnection:
             return StorageUnreachableError(
                 f"{self._place}: the connection broke off", hint="check the network and the server, then run again"
             )
-        return RepositoryError(f"{shown}: the server says that this failed", hint="check the server's log")
+        # Many servers have no other word for a medium without room.
+        return RepositoryError(
+            f"{shown}: the server says that this failed",
+            hint="check the room on the server's medium, then the server's log",
+        )
 
 
 async def ignore_unsupported(ssh: Any, work: Coroutine[Any, Any, None]) -> None:

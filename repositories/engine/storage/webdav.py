@@ -32,7 +32,8 @@ class WebDavStorage(OpenDalStorage):
 
     def __init__(self, location: RemoteLocation, credentials: Credentials, pace: Pace = no_pace) -> None:
         """Connect to nothing yet. Raises ExtraMissingError."""
-        super().__init__(location.text.rstrip("/"), pace, "webdav", _options(location, credentials))
+        options, lacks = _options(location, credentials), _lacking(location, credentials)
+        super().__init__(location.text.rstrip("/"), pace, "webdav", options, lacks)
 
     def prepare(self) -> None:
         """Make the collection if it is missing; refuse one that holds anything but a creation that died."""
@@ -130,3 +131,12 @@ def _options(location: RemoteLocation, credentials: Credentials) -> dict[str, st
         "token": credentials.get(TOKEN),
     }
     return options | {name: value for name, value in optional.items() if value}
+
+
+def _lacking(location: RemoteLocation, credentials: Credentials) -> str:
+    """Return which credentials are not given: some servers ask for none."""
+    if credentials.get(TOKEN):
+        return ""
+    if not credentials.get(PASSWORD):
+        return "neither password nor token is given"
+    return "" if location.user else "a password is given, but no user stands in the location"
