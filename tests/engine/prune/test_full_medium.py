@@ -161,3 +161,22 @@ def test_no_room_for_a_new_pack_is_told_in_bytes_and_is_not_finished(tmp_path: P
     assert run(storage).repacked_packs > 0
     checked(storage)
     require_backup(reopened(storage), kept, content, tmp_path / "kept")
+
+
+def test_each_prune_goes_on_with_the_room_that_the_one_before_has_freed(tmp_path: Path) -> None:
+    storage = FullStorage()
+    repository = make_repository(storage)
+    content = files(*range(40), size=300_000)
+    first = back_up(repository, tmp_path / "tree", content | files(*range(100, 140), size=200_000))
+    second = back_up(repository, tmp_path / "tree", content)
+    forget(repository, first)
+    storage.room = 2 * MIB
+    runs = 0
+    while (report := run(storage, pack_target=8 * MIB)).repack_stopped:
+        assert report.repacked_packs > 0
+        assert (report.finished, report.repack_needs) == (True, 0)
+        checked(storage)
+        runs += 1
+    assert runs > 0
+    assert report.finished
+    require_backup(reopened(storage), second, content, tmp_path / "kept")
