@@ -124,7 +124,7 @@ FRAMES: dict[str, Callable[[bytes], bytes]] = {
     "a dictionary that is not known": lambda table: frame(CONTENT, len(CONTENT), table, rest=9),
     "no zstd at all": lambda table: frame(b"nonsense", len(CONTENT), table),
     "other content": lambda table: encode_frame(bytes(len(CONTENT)), 3, table=table),
-    "another table": lambda table: encode_frame(CONTENT, 3, table=table[:-1] + b"\0"),
+    "another table": lambda table: encode_frame(CONTENT, 3, table=table[:-1] + bytes([table[-1] ^ 1])),
     "nothing": lambda table: b"",
 }
 
