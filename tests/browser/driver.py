@@ -11,6 +11,7 @@ import re
 import shutil
 import signal
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -139,29 +140,31 @@ def opened(place: Path) -> Iterator[Browser]:
     found = programs()
     assert found is not None
     binary, driver = found
-    environment = {**os.environ, "HOME": str(place), "TMPDIR": str(place)}
-    process = subprocess.Popen(
-        [driver, "--port=0"],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        start_new_session=True,
-    )
-    browser = None
-    try:
-        browser = Browser(_port_of(process))
-        browser.begin(binary, place / "profile")
-        yield browser
-    finally:
-        with contextlib.suppress(OSError, WebDriverError):
-            if browser is not None:
-                browser.end()
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait(10)
-        if process.stdout is not None:
-            process.stdout.close()
+    # The browser makes a socket below TMPDIR and ends where that path is longer than a socket's may be, so that it is
+    # not the test's own directory, whose length is that of the clone's path and the test's name.
+    with tempfile.TemporaryDirectory(prefix="window-", ignore_cleanup_errors=True) as short:
+        process = subprocess.Popen(
+            [driver, "--port=0"],
+            env={**os.environ, "HOME": str(place), "TMPDIR": short},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            start_new_session=True,
+        )
+        browser = None
+        try:
+            browser = Browser(_port_of(process))
+            browser.begin(binary, place / "profile")
+            yield browser
+        finally:
+            with contextlib.suppress(OSError, WebDriverError):
+                if browser is not None:
+                    browser.end()
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait(10)
+            if process.stdout is not None:
+                process.stdout.close()
 
 
 def _port_of(process: "subprocess.Popen[str]") -> int:

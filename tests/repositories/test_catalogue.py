@@ -86,13 +86,15 @@ def test_manifests_are_found_by_id_job_and_source_newest_first() -> None:
         )
         for day in range(3)
     ]
-    make_backup(repository, backup_id="other")
+    for number in range(200):
+        make_backup(repository, backup_id=f"other-{number}", job_id=uuid.uuid4())
     by_manifest = backups_by_manifest(rows[1].manifest_id)
     for of in ({"job": job}, {"source": source}):
         found = backups_matching(of).order_by("-created_at", "-id")
         assert [each.backup_id for each in found] == ["b2", "b1", "b0"]
     assert [each.pk for each in by_manifest] == [rows[1].pk]
     with connection.cursor() as cursor:
+        cursor.execute("ANALYZE backups")
         cursor.execute("SET LOCAL enable_seqscan = off")
     of_job = backups_matching({"job": job}).order_by("-created_at", "-id")
     for found, index in ((of_job, "backups_by_job"), (by_manifest, "backups_by_manifest")):
