@@ -3,11 +3,8 @@
 Parse, call, serialize. Saves nothing.
 """
 
-import datetime as dt
-import heapq
-import itertools
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -16,14 +13,13 @@ from rest_framework.response import Response
 
 from jobs import calendar, examples, windows
 from jobs.answers import PREVIEW, VALIDATION
-from jobs.calendar.plans import Start
 from jobs.database_time import database_now
 from jobs.flags import UNPLANNABLE
+from jobs.job_preview import job_preview, waiting_run
 from jobs.listing import job_listed
 from jobs.models import Job, Schedule
-from jobs.objectives import plans_of
 from jobs.preview_serializers import CountFilter, JobPreviewBody
-from jobs.previews import preview_row
+from jobs.previews import preview_rows
 from jobs.representations import schedule_json
 from jobs.selectors import schedule_words
 from jobs.sentences import flag_sentence
@@ -77,8 +73,8 @@ class PreviewView(ApiView):
 
     def post(self, request: Request) -> Response:
         """Return each schedule in words, and the next instants of all together."""
-        body = self.body(request)
-        start = body.get("from") or database_now()
+        body, now = self.body(request), database_now()
+        start = body.get("from") or now
         if "schedule" in body and "schedules" in body:
             raise ValidationFailedError(ONE_OF_BOTH, details={"schedule": ONE_OF_BOTH})
         given = [body["schedule"]] if "schedule" in body else body.get("schedules", [])
@@ -92,7 +88,9 @@ class PreviewView(ApiView):
             job = job_listed(body["job_id"])
             repository_id = repository_id or job.repository_id
         rules = _rules(repository_id, job, body.get("windows"))
-        return Response(_preview(plans, rules, body["count"], start))
+        waiting = waiting_run(job, rules, start=start, now=now) if job else None
+        rows = preview_rows(plans, rules, start=start, count=body["count"], waiting=waiting)
+        return Response({"descriptions": [plan.describe() for plan in plans], "instants": rows})
 
 
 class JobPreviewView(ApiView):
@@ -104,10 +102,10 @@ class JobPreviewView(ApiView):
 
     def get(self, request: Request, job_id: uuid.UUID) -> Response:
         """Return its schedules in words, and its next instants; a paused job shows those that it would have."""
-        asked, job = self.query(request), job_listed(job_id)
-        start = asked.get("from") or database_now()
-        told = _preview(plans_of(job), _rules(job.repository_id, job), asked["count"], start)
-        return Response(told | {"descriptions": _saved_descriptions(job), "paused": job.paused_at is not None})
+        asked, job, now = self.query(request), job_listed(job_id), database_now()
+        rows = job_preview(job, start=asked.get("from") or now, count=asked["count"], now=now)
+        told = {"descriptions": _saved_descriptions(job), "instants": rows}
+        return Response(told | {"paused": job.paused_at is not None})
 
 
 def _saved_descriptions(job: Job) -> list[str]:
@@ -124,7 +122,7 @@ def _described(schedule: Schedule) -> str:
 
 
 def _rules(
-    repository_id: uuid.UUID | None, job: Job | None, wanted: Sequence[Mapping[str, Any]] | None = None
+    repository_id: uuid.UUID | None, job: Job | None, wanted: Sequence[Mapping[str, Any]] | None
 ) -> Sequence[windows.Rule]:
     """Return what holds its backups; `wanted`, where they are given, stand in place of the job's own windows."""
     job_id = job.id if job else None
@@ -135,20 +133,3 @@ def _rules(
     others = [rule for rule in rules if rule.level is not windows.Level.JOB]
     own = [replace(rule, owner=owners["job"]) for rule in previewed_rules(wanted, job_id)]
     return windows.applicable([*others, *own], RunKind.BACKUP, **owners)
-
-
-def _preview(
-    plans: Sequence[calendar.Plan], rules: Sequence[windows.Rule], count: int, start: dt.datetime
-) -> dict[str, Any]:
-    # Walked side by side: twenty rare expressions cost no more than what is shown of them.
-    merged = heapq.merge(*(_placed(plan, start) for plan in plans), key=lambda placed: placed[0][0])
-    found = [plan.occurrence(one) for one, plan in itertools.islice(merged, count)]
-    return {
-        "descriptions": [plan.describe() for plan in plans],
-        "instants": [preview_row(one, rules) for one in found],
-    }
-
-
-def _placed(plan: calendar.Plan, after: dt.datetime) -> Iterator[tuple[Start, calendar.Plan]]:
-    for start in plan.starts(after):
-        yield start, plan

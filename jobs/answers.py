@@ -192,7 +192,7 @@ PREVIEW: Final = thing(
         "instants": many(
             thing(
                 {"utc": INSTANT, "local": TEXT, "notes": many(TEXT)},
-                optional={"window": _BLOCK, "starts_at": or_null(INSTANT)},
+                optional={"window": _BLOCK, "starts_at": or_null(INSTANT), "merges_into": INSTANT},
             )
         ),
     },

@@ -3,6 +3,8 @@
 from typing import Any, Final
 
 from jobs.admin.marks import marked
+from jobs.database_time import database_now
+from jobs.job_preview import job_preview
 from jobs.models import Job, JobSource, Run, Schedule, ScheduleDecision
 from jobs.next_starts import NextStarts
 from jobs.selectors import phase, schedule_sentence
@@ -43,7 +45,8 @@ def standing(job: Job) -> str:
 
 def job_panels(job: Job) -> list[Panel]:
     """Return the panels of a job's page: a fixed number of queries."""
-    return [_runs(job), _schedules(job), _sources(job), _decisions(job), changes_panel("job", job.pk)]
+    changes = changes_panel("job", job.pk)
+    return [_runs(job), _schedules(job), _ahead(job), _sources(job), _decisions(job), changes]
 
 
 def runs_panel(runs: Any, more: Cell | None = None) -> Panel:
@@ -86,6 +89,26 @@ def _schedules(job: Job) -> Panel:
         for one in kept
     ]
     return Panel("schedules", "When it runs", ("when", "due", "state", "why"), shown, "" if shown else "Only by hand.")
+
+
+def _ahead(job: Job) -> Panel:
+    now = database_now()
+    found = [] if job.deleted_at else job_preview(job, start=now, count=SHOWN, now=now)
+    shown = [
+        row(
+            one["utc"],
+            one["local"],
+            ", ".join(one["notes"]).replace("_", " "),
+            one.get("starts_at", one["utc"]) or "none within 31 days",
+            one["window"]["name"] if "window" in one else "",
+            one.get("merges_into"),
+        )
+        for one in found
+    ]
+    note = "" if shown else "Nothing is planned."
+    if shown and job.paused_at is not None:
+        note = "Paused: until the job is resumed none of these runs."
+    return Panel("ahead", "Due next", ("planned", "local", "notes", "starts", "window", "merges into"), shown, note)
 
 
 def _sources(job: Job) -> Panel:

@@ -38,7 +38,7 @@ class Preview:
     """Shows when a job is due."""
 
     NAME = "preview"
-    HELP = "Show a job's next planned instants: shifted clocks are marked, and windows with when the run starts."
+    HELP = "Show a job's next planned instants: shifted clocks, windows with when the run starts, and what merges."
     EXAMPLES = (
         "preview home",
         "preview home --limit 400 --json",
@@ -60,7 +60,8 @@ class Preview:
         if answer["paused"]:
             terminal.line("paused: nothing runs until `job resume`; it would be due:")
         if answer["instants"]:
-            terminal.columns(("PLANNED", "LOCAL", "NOTES", "STARTS", "WINDOW"), map(_instant_row, answer["instants"]))
+            headings = ("PLANNED", "LOCAL", "NOTES", "STARTS", "WINDOW", "MERGES INTO")
+            terminal.columns(headings, map(_instant_row, answer["instants"]))
         else:
             terminal.line(_without_instants(job))
         terminal.document(answer)
@@ -129,6 +130,7 @@ def _instant_row(one: Json) -> tuple[str, ...]:
         show_text(", ".join(one["notes"]).replace("_", " ")),
         starts,
         show_text(one["window"]["name"]) if "window" in one else "",
+        shapes.moment(one["merges_into"]) if "merges_into" in one else "",
     )
 
 

@@ -1,13 +1,16 @@
 """When schedules are due, asked before and after they are saved; zones are named or left out (B4, B6)."""
 
+import datetime as dt
 from typing import Any
 
 import pytest
+from django.urls import reverse
 
 from jobs.claims import claim_due
 from jobs.database_time import database_now
-from jobs.models import Schedule
-from tests.api.builders import job_body, make_job
+from jobs.models import Run, Schedule
+from tests.api.admin_pages import harmless_page, operator
+from tests.api.builders import job_body, make_job, make_run
 from tests.api.client import ApiClient
 from tests.repositories.builders import make_repository
 
@@ -65,6 +68,31 @@ def test_a_saved_job_whose_schedules_are_flagged_has_the_preview_of_its_body() -
     told = client.get(f"jobs/{job.id}/preview").json
     assert (len(told["descriptions"]), told["instants"]) == (2, [])
     assert "daily at 02:30 (Europe/Berlin): Cannot be planned: no such zone" in told["descriptions"]
+
+
+def test_what_merges_is_told_of_bodies_and_of_saved_jobs_and_on_the_page() -> None:
+    """B6, D1: what two schedules plan for one moment is one run, and a window's held run stands for what follows."""
+    client, start = ApiClient(), "2026-06-01T06:30:00Z"
+    schedules = [{"type": "hourly", "minute": 0}, {"type": "daily", "time": "07:00"}]
+    window = {"name": "office", "type": "blackout", "start": "08:00", "length_seconds": 7200}
+    body = {"schedules": schedules, "windows": [window], "from": start, "count": 5}
+    shown = client.post("jobs/preview", body).json["instants"]
+    into = ["2026-06-01T07:00:00Z", "2026-06-01T08:00:00Z"]
+    assert [one.get("merges_into") for one in shown] == [None, into[0], None, into[1], into[1]]
+    job = make_job(schedules=schedules)
+    client.post("windows", window | {"job_id": str(job.id)})
+    assert client.get(f"jobs/{job.id}/preview?from={start}&count=5").json["instants"] == shown
+    # A run that waits already, for a back-off of a week, is what everything merges into.
+    run = make_run(job)
+    Run.objects.filter(id=run.id).update(not_before=run.scheduled_for + dt.timedelta(days=7))
+    waits_for = Run.objects.get(id=run.id).scheduled_for.isoformat().replace("+00:00", "Z")
+    saved = client.get(f"jobs/{job.id}/preview").json["instants"]
+    asked = {key: value for key, value in body.items() if key not in ("from", "count", "windows")}
+    assert client.post("jobs/preview", asked | {"job_id": str(job.id)}).json["instants"] == saved
+    assert {one["merges_into"] for one in saved} == {waits_for}
+    page = harmless_page(operator(), reverse("admin:jobs_job_change", args=[job.pk]))
+    assert page.count(waits_for) == len(saved) == 10
+    assert "merges into" in page
 
 
 @pytest.mark.parametrize("zone", ["", None])

@@ -56,6 +56,17 @@ def test_a_preview_begins_where_it_is_told_to(ctl: Ctl) -> None:
 
 
 @pytest.mark.usefixtures("vault")
+def test_a_preview_tells_what_merges(ctl: Ctl) -> None:
+    """B6, D1."""
+    assert ctl("job", "create", "x", "--source", "/x", "-r", "vault", "--hourly", "0").code == 0
+    assert ctl("window", "create", "office", "--at", "08:00", "--for", "2h").code == 0
+    told = ctl("job", "preview", "x", "--from", "2027-06-01T07:30:00Z", "--limit", "2")
+    assert "MERGES INTO" in told.out
+    assert "coalesced" in told.out.splitlines()[-1]
+    assert told.out.splitlines()[-1].rstrip().endswith("2027-06-01 08:00 UTC")
+
+
+@pytest.mark.usefixtures("vault")
 def test_by_hand_runs_only_what_no_schedule_plans(ctl: Ctl) -> None:
     """B8: a job whose schedules are flagged has some, and the reason is told."""
     create = ("job", "create", "x", "--source", "/x", "-r", "vault")

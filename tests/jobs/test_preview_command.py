@@ -67,6 +67,26 @@ def test_in_words_the_window_is_named(capsys: pytest.CaptureFixture[str]) -> Non
     ]
 
 
+def test_what_comes_before_a_held_run_starts_merges_into_it(capsys: pytest.CaptureFixture[str]) -> None:
+    """B6, D1: the end of the window itself too, as a pass claims before it admits."""
+    night = {"type": "blackout", "name": "nightly", "start": "01:00", "length_seconds": 2 * 3600}
+    told = {"schedule": '{"type": "hourly", "minute": 0}', "windows": json.dumps([night])}
+    found = preview(told["schedule"], "2026-06-01T00:30:00Z", count=4, windows=told["windows"])["instants"]
+    assert [(one["notes"], one.get("merges_into")) for one in found] == [
+        (["postponed"], None),
+        (["coalesced"], "2026-06-01T01:00:00Z"),
+        (["coalesced"], "2026-06-01T01:00:00Z"),
+        ([], None),
+    ]
+    assert [one.get("starts_at") for one in found] == ["2026-06-01T03:00:00Z"] * 3 + [None]
+    assert ["window" in one for one in found] == [True, True, False, False]
+    call_command("preview_schedule", start="2026-06-01T00:30:00Z", count=3, **told)
+    assert capsys.readouterr().out.splitlines()[2:] == [
+        "2026-06-01T02:00:00Z  2026-06-01T02:00:00+00:00  coalesced  into 2026-06-01T01:00:00Z  by nightly",
+        "2026-06-01T03:00:00Z  2026-06-01T03:00:00+00:00  coalesced  into 2026-06-01T01:00:00Z",
+    ]
+
+
 def test_without_json_it_is_a_line_an_instant(capsys: pytest.CaptureFixture[str]) -> None:
     call_command("preview_schedule", schedule=json.dumps(BERLIN), start="2026-10-24T12:00:00Z", count=2)
     assert capsys.readouterr().out.splitlines() == [

@@ -12,7 +12,7 @@ from typing import Any, Final
 from django.core.management.base import BaseCommand, CommandError
 
 from jobs import calendar, windows
-from jobs.previews import preview_row
+from jobs.previews import preview_rows
 from jobs.states import RunKind
 from repositories.engine.display import show_text
 
@@ -40,13 +40,12 @@ class Command(BaseCommand):
             count = _count(options["count"])
             rules = _rules(options["windows"])
             plan = calendar.parse_new(_json("schedule", options["schedule"]), now=start)
-            found = calendar.preview(plan, start, count)
+            rows = preview_rows([plan], rules, start=start, count=count)
         except (calendar.ScheduleInvalidError, windows.WindowInvalidError) as error:
             raise CommandError(error.message, returncode=2) from error
-        if len(found) < count and plan.kind != "manual":
+        if len(rows) < count and plan.kind != "manual":
             self.stderr.write(f"That is all: the calendar ends with the year {calendar.LAST_YEAR}.")
         description = plan.describe()
-        rows = [preview_row(one, rules) for one in found]
         if options["json"]:
             self.stdout.write(json.dumps({"description": description, "instants": rows}))
             return
@@ -56,11 +55,11 @@ class Command(BaseCommand):
 
 
 def _window_words(row: Mapping[str, Any]) -> list[str]:
-    """Return which window shuts an instant and when its run starts, nothing where none does."""
-    if "window" not in row:
-        return []
-    name = show_text(row["window"]["name"])
-    return [f"by {name} to {row['starts_at']}" if row["starts_at"] else f"by {name}"]
+    """Return which window shuts an instant and when its run starts, or into which one it merges; else nothing."""
+    by = f"by {show_text(row['window']['name'])}" if "window" in row else ""
+    if "merges_into" in row:
+        return [f"into {row['merges_into']}", *([by] if by else [])]
+    return [f"{by} to {row['starts_at']}" if row["starts_at"] else by] if by else []
 
 
 def _json(field: str, text: str) -> Any:
