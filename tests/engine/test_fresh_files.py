@@ -1,9 +1,12 @@
 """New files are private, and nobody else's."""
 
 import os
+import tempfile
 from pathlib import Path
 
-from repositories.engine.fresh_files import make_private_directories, new_file
+import pytest
+
+from repositories.engine.fresh_files import make_private_directories, nameless_file, new_file, remove_file
 
 
 def mode(path: str | Path) -> int:
@@ -25,11 +28,32 @@ def test_each_file_is_new_private_and_open_for_both(tmp_path: Path) -> None:
         os.close(descriptor)
 
 
-def test_without_a_directory_it_lies_with_other_temporary_files() -> None:
-    descriptor, path = new_file(None, "pack-")
+@pytest.mark.parametrize("known", [True, False])
+def test_a_file_without_a_name_is_read_by_its_path_until_it_is_closed(
+    known: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    if not known:
+        # EISDIR comes of it, as from kernels and file systems that know no such files.
+        monkeypatch.setattr(os, "O_TMPFILE", os.O_DIRECTORY)
+    descriptor, path = nameless_file("pack-")
+    assert os.listdir(tmp_path) == []
+    assert (mode(path), os.get_inheritable(descriptor)) == (0o600, False)
+    assert os.write(descriptor, b"content") == 7
+    for _ in range(2):
+        assert Path(path).read_bytes() == b"content"
+    assert os.path.getsize(path) == 7
+    remove_file(path)
+    assert Path(path).read_bytes() == b"content"
     os.close(descriptor)
-    os.unlink(path)
-    assert os.path.isabs(path)
+    assert not os.path.exists(path)
+
+
+def test_a_file_with_a_name_is_removed(tmp_path: Path) -> None:
+    descriptor, path = new_file(str(tmp_path), "pack-")
+    os.close(descriptor)
+    remove_file(path)
+    assert os.listdir(tmp_path) == []
 
 
 def test_only_the_lowest_directories_are_made_private(tmp_path: Path) -> None:

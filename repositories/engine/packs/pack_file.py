@@ -1,6 +1,7 @@
 """A pack being written: header, blocks, sealed directory, footer, streamed to a temporary file.
 
-Owns the file's layout. One thread at a time appends; nothing is visible in the repository before publish.
+Owns the file's layout. One thread at a time appends; nothing is visible in the repository before publish. Where the
+medium has no place for such files they have no name, so that a process that is killed leaves none.
 """
 
 import contextlib
@@ -14,7 +15,7 @@ from repositories.engine.errors import RepositoryError
 from repositories.engine.format.headers import FOOTER_LENGTH, PackFooter
 from repositories.engine.format.kinds import ObjectKind, PartKind, object_name
 from repositories.engine.format.records import encode
-from repositories.engine.fresh_files import new_file
+from repositories.engine.fresh_files import nameless_file, new_file, remove_file
 from repositories.engine.objects.store import ObjectStore
 from repositories.engine.packs.blocks import SealedBlock
 from repositories.engine.packs.directory import DIRECTORY_NUMBER, BlockRecord, DirectoryRecord, PackClass, PackRecord
@@ -40,7 +41,9 @@ class PackFile:
         self._hash = blake3.blake3()
         self._blocks: list[BlockRecord] = []
         with medium_errors("a pack being written", writing=True):
-            descriptor, self._path = new_file(store.storage.scratch_directory(), "pack-")
+            scratch = store.storage.scratch_directory()
+            self._is_nameless = scratch is None
+            descriptor, self._path = nameless_file("pack-") if scratch is None else new_file(scratch, "pack-")
             self._file = os.fdopen(descriptor, "wb", buffering=0)
         self._write(self.seal.header)
 
@@ -58,21 +61,24 @@ class PackFile:
         directory_offset = self.length
         self._write(part)
         self._write(PackFooter(directory_offset, len(part), 0, self.length + FOOTER_LENGTH).to_bytes())
-        with medium_errors("a pack being written", writing=True):
-            self._file.close()
+        if not self._is_nameless:
+            with medium_errors("a pack being written", writing=True):
+                self._file.close()
         blocks = tuple(self._blocks)
         return PackRecord(self.pack_id, self.length, self._hash.digest(), self.pack_class, self.seal.header, blocks)
 
     def publish(self) -> None:
         """Put the finished pack on the medium; durable when it returns."""
         self._store.storage.put_file(object_name(ObjectKind.PACK, self.pack_id), self._path)
+        # A file without a name is gone with it.
+        self._file.close()
 
     def discard(self) -> None:
         """Remove the temporary file, if it is still there."""
         with contextlib.suppress(OSError):
             self._file.close()
         with contextlib.suppress(OSError):
-            os.unlink(self._path)
+            remove_file(self._path)
 
     def _write(self, data: bytes | bytearray) -> None:
         view = memoryview(data)

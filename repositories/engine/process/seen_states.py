@@ -19,6 +19,7 @@ from repositories.engine.process.requests import RememberedState, RepositoryAcce
 from repositories.engine.repository import Repository
 from repositories.engine.rollback import is_overtaken, judge, read_high_water
 
+_DRAFT = ".seen-"
 _UNUSABLE = (OSError, msgspec.DecodeError)
 _ASK = "is it an old copy? What is gone can be brought back from a copy of the repository. If this is as it should be: "
 _HERE = f"{_ASK}syncova-repo check LOCATION --accept-rollback"
@@ -60,17 +61,25 @@ class SeenStates:
         """Add a look to what is kept by now, or with `accept` let it take its place."""
         with contextlib.suppress(OSError):
             make_private_directories(self._directory, 3)
-            with _alone(self._directory):
+            with _alone(self._directory) as is_alone:
+                if is_alone:
+                    self._remove_left_over()
                 kept = self._read()
                 state = confirmed(kept, now) if accept else merge(before, now, kept)
                 if state != kept:
                     self._write(state)
 
     def _write(self, state: HighWater) -> None:
-        descriptor, name = new_file(self._directory, ".seen-")
+        descriptor, name = new_file(self._directory, _DRAFT)
         with os.fdopen(descriptor, "wb") as file:
             file.write(msgspec.json.encode(state))
         os.replace(name, self._path)
+
+    def _remove_left_over(self) -> None:
+        """Remove what a killed process, or one without room, left half written; nobody else writes meanwhile."""
+        for name in os.listdir(self._directory):
+            if name.startswith(_DRAFT):
+                os.unlink(os.path.join(self._directory, name))
 
 
 class ToldState:
@@ -127,12 +136,14 @@ def _compare(repository: Repository, remembered: HighWater, *, accept: bool, hin
 
 
 @contextlib.contextmanager
-def _alone(directory: str) -> Iterator[None]:
-    """Let one process at a time change what is kept here, where the file system can tell."""
+def _alone(directory: str) -> Iterator[bool]:
+    """Let one process at a time change what is kept here; give whether the file system can tell."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
+        is_alone = False
         with contextlib.suppress(OSError):
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
+            is_alone = True
+        yield is_alone
     finally:
         os.close(descriptor)

@@ -68,8 +68,8 @@ class Storage(abc.ABC):
     def put_file(self, name: str, path: str) -> None:
         """Store the content of the file `path`, same guarantees as put.
 
-        The file belongs to the storage from then on: it may be moved into place, and it is gone afterwards in any
-        case but an error.
+        The file belongs to the storage from then on: it may be moved into place, and its name is gone afterwards in any
+        case but an error (fresh_files.remove_file: it may have none). It may be opened several times.
         """
 
     @abc.abstractmethod

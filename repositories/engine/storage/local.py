@@ -20,6 +20,7 @@ from repositories.engine.errors import (
     RepositoryExistsError,
 )
 from repositories.engine.format.kinds import DIRECTORIES
+from repositories.engine.fresh_files import remove_file
 from repositories.engine.storage.base import Storage, StoredObject, validate_name, validate_prefix
 from repositories.engine.storage.medium import medium_errors, no_file
 from repositories.engine.storage.networks import listing_delay_of
@@ -87,7 +88,7 @@ class LocalStorage(Storage):
                 return
             copy = self._new_scratch_file(lambda descriptor: _copy_into(descriptor, path))
             self._settle(copy, name)
-            os.unlink(path)
+            remove_file(path)
 
     def get(self, name: str, offset: int = 0, length: int | None = None) -> bytes:
         """Return a part of an object, read with pread until it is complete or the file ends."""

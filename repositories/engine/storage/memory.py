@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 
 from repositories.engine.errors import ObjectExistsError, ObjectMissingError
+from repositories.engine.fresh_files import remove_file
 from repositories.engine.storage.base import Storage, StoredObject, validate_name, validate_prefix
 
 
@@ -28,9 +29,8 @@ class MemoryStorage(Storage):
 
     def put_file(self, name: str, path: str) -> None:
         """Store the content of `path` and remove it."""
-        file = pathlib.Path(path)
-        self.put(name, file.read_bytes())
-        file.unlink()
+        self.put(name, pathlib.Path(path).read_bytes())
+        remove_file(path)
 
     def get(self, name: str, offset: int = 0, length: int | None = None) -> bytes:
         """Return a part of an object."""

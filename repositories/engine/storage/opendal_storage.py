@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from repositories.engine.errors import ObjectExistsError, StorageUnreachableError
+from repositories.engine.fresh_files import remove_file
 from repositories.engine.limits import MIB
 from repositories.engine.storage.base import validate_name
 from repositories.engine.storage.loops import BackgroundLoop
@@ -46,7 +47,7 @@ class OpenDalStorage(RemoteStorage):
         validate_name(name)
         with open(path, "rb") as file:
             self._put_open_file(name, file, os.fstat(file.fileno()).st_size)
-        os.unlink(path)
+        remove_file(path)
 
     def get(self, name: str, offset: int = 0, length: int | None = None) -> bytes:
         """Return a part of an object."""

@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 
 from repositories.engine.clock import SYSTEM_CLOCK
 from repositories.engine.errors import ObjectExistsError, ObjectMissingError, StorageUnreachableError
+from repositories.engine.fresh_files import remove_file
 from repositories.engine.limits import MIB
 from repositories.engine.storage.base import StoredObject
 from repositories.engine.storage.delegating import DelegatingStorage
@@ -83,7 +84,7 @@ class RetryingStorage(DelegatingStorage):
         def settle() -> bool:
             same = self._holds(name, path)
             if same:
-                os.unlink(path)
+                remove_file(path)
             return same
 
         self._put(lambda: self.inner.put_file(name, path), settle)

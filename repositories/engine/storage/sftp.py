@@ -14,6 +14,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from repositories.engine.errors import ObjectExistsError, ObjectMissingError, RepositoryError, RepositoryExistsError
+from repositories.engine.fresh_files import remove_file
 from repositories.engine.limits import MIB
 from repositories.engine.storage.base import StoredObject, validate_name, validate_prefix
 from repositories.engine.storage.credentials import Credentials
@@ -81,7 +82,7 @@ class SftpStorage(RemoteStorage):
         """Store a file's content and remove it."""
         with open(path, "rb") as file:
             self._put(name, lambda target: self._copy(file, target), overwrite=False)
-        os.unlink(path)
+        remove_file(path)
 
     def get(self, name: str, offset: int = 0, length: int | None = None) -> bytes:
         """Return a part of an object."""

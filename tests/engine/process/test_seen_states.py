@@ -53,6 +53,12 @@ def require_refused(repository: Repository, told: list[str]) -> None:
     assert repository.backups() is not None
 
 
+def test_what_a_killed_process_left_half_written_goes(storage: MemoryStorage, tmp_path: Path) -> None:
+    (tmp_path / ".seen-0123").write_bytes(b'{"half')
+    look(storage, tmp_path)
+    assert [each.name for each in tmp_path.iterdir()] == [f"{open_repository(storage, PASSWORD).id}.json"]
+
+
 def test_an_older_copy_is_known_until_it_is_accepted(storage: MemoryStorage, tmp_path: Path) -> None:
     older = dict(storage.objects)
     commit(open_repository(storage, PASSWORD), 2)

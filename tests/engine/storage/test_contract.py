@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from repositories.engine.errors import ConfigurationError, ObjectExistsError, ObjectMissingError
+from repositories.engine.fresh_files import nameless_file
 from repositories.engine.prune.reserve import ReservedStorage
 from repositories.engine.storage.base import Storage, StoredObject
 from repositories.engine.storage.faults import FaultyStorage
@@ -118,6 +119,17 @@ def test_put_file_takes_the_file(storage: Storage, tmp_path: Path, in_scratch: b
     with refusal(storage):
         storage.put_file("packs/cd/two", str(file))
     assert file.exists() == storage.refuses_existing
+
+
+def test_put_file_takes_a_file_that_has_no_name(storage: Storage) -> None:
+    """So packs come that no directory of the medium holds; sizes on both sides of what goes in one request."""
+    for size in (0, 70_000, 17_000_000):
+        content = secrets.token_bytes(size)
+        descriptor, path = nameless_file("pack-")
+        with os.fdopen(descriptor, "wb", buffering=0) as file:
+            file.write(content)
+            storage.put_file(f"packs/cd/{size}", path)
+        assert storage.get(f"packs/cd/{size}") == content
 
 
 def test_list_shows_what_was_put_below_a_prefix(storage: Storage) -> None:
