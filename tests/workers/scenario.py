@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from django.db import connection
+
 from jobs.database_time import database_now
 from jobs.models import Job, Run, RunEvent, RunLogChunk, TaskRun, WorkerProcess
 from jobs.revisions import write_revision
@@ -20,7 +22,7 @@ from repositories.engine.keys.kdf import KdfParameters
 from repositories.engine.manifest.backups import list_backups
 from repositories.engine.repository import create_repository, open_repository
 from repositories.engine.storage.locations import open_storage
-from repositories.models import Backup, Repository, RepositoryState
+from repositories.models import Backup, Repository, RepositoryFreeze, RepositoryState
 from repositories.services import repository_inspected, repository_register
 from syncova_project import clock
 from syncova_project.embedded import processes
@@ -198,6 +200,19 @@ def without_brake(changed: Job) -> None:
     changed.revision_number += 1
     changed.save()
     write_revision(changed, "test", now=database_now())
+
+
+def open_reasons(place: Ground) -> list[str]:
+    """Return why the repository is frozen now."""
+    rows = RepositoryFreeze.objects.filter(repository=place.repository, cleared_at=None)
+    return list(rows.values_list("reason", flat=True))
+
+
+def next_fence() -> int:
+    """Take the next fence of the sequence."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT nextval('run_fences')")
+        return int(cursor.fetchone()[0])
 
 
 def _if(run_id: uuid.UUID, *states: str) -> Run | None:

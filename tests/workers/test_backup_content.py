@@ -29,12 +29,6 @@ HOSTILE = "..\r\nX-Evil: 1; \"ü\\'.html"
 
 
 @pytest.fixture
-def place(tmp_path: Path, settings: Any) -> Ground:
-    settings.SYNCOVA_INSPECT = ""
-    return scenario.ground(tmp_path, "direct")
-
-
-@pytest.fixture
 def backup(place: Ground) -> Backup:
     tree = place.directory / "source"
     tree.mkdir()

@@ -4,7 +4,6 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,22 +18,16 @@ from repositories.engine.repository import open_repository
 from repositories.engine.storage.locations import open_storage
 from repositories.freezing import repository_unfreeze
 from repositories.memory import state_remembered
-from repositories.models import Backup, Repository, RepositoryFreeze, RepositoryMemory
+from repositories.models import Backup, Repository, RepositoryMemory
 from repositories.selectors import refusal
 from tests.engine.histories import mark
 from tests.repositories.builders import NOW
 from tests.workers import scenario
-from tests.workers.scenario import Ground
+from tests.workers.scenario import Ground, open_reasons
 from tests.workers.test_executor import Control, execute, request_for
 from workers.operations import inspect
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def place(tmp_path: Path, settings: Any) -> Ground:
-    settings.SYNCOVA_INSPECT = ""
-    return scenario.ground(tmp_path, "direct")
 
 
 @pytest.fixture
@@ -61,12 +54,6 @@ def withhold_newest(place: Ground) -> None:
 def put_older_back(place: Ground) -> None:
     shutil.rmtree(place.location)
     shutil.copytree(place.directory / "older", place.location)
-
-
-def open_reasons(place: Ground) -> list[str]:
-    return list(
-        RepositoryFreeze.objects.filter(repository=place.repository, cleared_at=None).values_list("reason", flat=True)
-    )
 
 
 def contents(place: Ground) -> set[str]:

@@ -63,11 +63,6 @@ def silent(settings: Any) -> None:
     settings.SYNCOVA_INSPECT = ""
 
 
-@pytest.fixture
-def place(tmp_path: Path) -> Ground:
-    return scenario.ground(tmp_path, "direct")
-
-
 def request_for(place: Ground, *paths: Path, fence: int = 1) -> ExecutionRequest:
     return ExecutionRequest(
         run_id=uuid.uuid4(),

@@ -5,7 +5,6 @@ import signal
 import threading
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,21 +19,6 @@ from workers import hook_process
 pytestmark = pytest.mark.django_db
 
 AROUND = ("before_source=good", "after_source=good")
-
-
-@pytest.fixture(autouse=True)
-def silent(settings: Any) -> None:
-    settings.SYNCOVA_INSPECT = ""
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Ground:
-    return scenario.ground(tmp_path, "direct")
-
-
-@pytest.fixture
-def told(place: Ground, settings: Any) -> Told:
-    return hook_programs.install(place, settings)
 
 
 @dataclass

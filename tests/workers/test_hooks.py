@@ -4,7 +4,6 @@ Those around each source are test_hook_turns'.
 """
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,21 +16,6 @@ from tests.workers.test_executor import Control, execute
 from workers import backup, hook_process
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def silent(settings: Any) -> None:
-    settings.SYNCOVA_INSPECT = ""
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Ground:
-    return scenario.ground(tmp_path, "direct")
-
-
-@pytest.fixture
-def told(place: Ground, settings: Any) -> Told:
-    return hook_programs.install(place, settings)
 
 
 def test_hooks_run_in_their_order_around_the_backup(place: Ground, told: Told) -> None:

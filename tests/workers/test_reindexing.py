@@ -3,7 +3,6 @@
 import os
 import shutil
 import uuid
-from collections.abc import Iterator
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
 
 from jobs.executors import ExecutionResult
 from jobs.states import FailureClass, RunKind, TaskState
@@ -25,22 +23,11 @@ from repositories.models import Backup, Repository, RepositoryFreeze, Repository
 from tests.jobs.builders import make_runner, make_source
 from tests.repositories.builders import make_backup
 from tests.workers import scenario
-from tests.workers.scenario import Ground
+from tests.workers.scenario import Ground, next_fence, open_reasons
 from tests.workers.test_executor import execute, request_for
 from workers.reindexing import ReindexError, reindex
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def place(tmp_path: Path, settings: Any) -> Ground:
-    settings.SYNCOVA_INSPECT = ""
-    return scenario.ground(tmp_path, "direct")
-
-
-@pytest.fixture
-def tree(place: Ground) -> Path:
-    return scenario.small_tree(place.directory)
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("sequence_as_before")]
 
 
 def backed_up(place: Ground, tree: Path, fence: int) -> None:
@@ -75,20 +62,9 @@ def row(place: Ground) -> Repository:
     return Repository.objects.get(pk=place.repository.pk)
 
 
-def open_reasons(place: Ground) -> list[str]:
-    rows = RepositoryFreeze.objects.filter(repository=place.repository, cleared_at=None)
-    return list(rows.values_list("reason", flat=True))
-
-
 def deletion(place: Ground, kind: RunKind, fence: int) -> ExecutionResult:
     wanted = {"keep_last": 1} if kind is RunKind.FORGET else {"max_unused_percent": 0}
     return execute(replace(request_for(place, fence=fence), kind=kind, parameters=wanted))
-
-
-def next_fence() -> int:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT nextval('run_fences')")
-        return int(cursor.fetchone()[0])
 
 
 def contents(place: Ground) -> set[str]:
@@ -100,15 +76,6 @@ def told_by(*rows: Backup) -> list[dict[str, Any]]:
     """Return rows without what only the database knew."""
     own = {"_state", "id", "created_at", "repository_id", "task_run_id", "job_id", "source_id"}
     return [{name: value for name, value in vars(row).items() if name not in own} for row in rows]
-
-
-@pytest.fixture(autouse=True)
-def sequence_as_before() -> Iterator[None]:
-    """Sequences know no rollback: later tests of this session count on from where they were."""
-    before = next_fence()
-    yield
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT setval('run_fences', %s)", [before])
 
 
 def test_rows_are_rebuilt_as_they_were(place: Ground, tree: Path) -> None:

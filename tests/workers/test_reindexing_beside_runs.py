@@ -1,13 +1,12 @@
 """A repository is indexed again while runs go on: what they complete is kept, and what is gone is told (A9)."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.management import call_command
-from django.db import connection
 
 from jobs.models import RunEvent
 from jobs.states import RunState
@@ -15,33 +14,12 @@ from repositories.engine.process.protocol import Finished
 from repositories.models import Backup
 from tests.jobs.builders import make_job, make_run
 from tests.repositories.builders import make_backup
-from tests.workers import scenario
 from tests.workers.scenario import Ground
-from tests.workers.test_reindexing import backed_up, knows, marked, next_fence
+from tests.workers.test_reindexing import backed_up, knows, marked
 from workers import reindexing
 from workers.reindexing import reindex
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def place(tmp_path: Path, settings: Any) -> Ground:
-    settings.SYNCOVA_INSPECT = ""
-    return scenario.ground(tmp_path, "direct")
-
-
-@pytest.fixture
-def tree(place: Ground) -> Path:
-    return scenario.small_tree(place.directory)
-
-
-@pytest.fixture
-def sequence_as_before() -> Iterator[None]:
-    """Sequences know no rollback: later tests of this session count on from where they were."""
-    before = next_fence()
-    yield
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT setval('run_fences', %s)", [before])
 
 
 def after_each_list(monkeypatch: pytest.MonkeyPatch, then: Callable[[int, Any], None]) -> list[int]:

@@ -3,7 +3,6 @@
 import uuid
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,12 +15,6 @@ from workers import run_journal
 from workers.outcome import MAX_TEXT
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def place(tmp_path: Path, settings: Any) -> Ground:
-    settings.SYNCOVA_INSPECT = ""
-    return scenario.ground(tmp_path, "direct")
 
 
 def test_a_backup_is_told_from_its_beginning_to_its_end(place: Ground) -> None:

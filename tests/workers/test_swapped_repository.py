@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,12 +14,6 @@ from tests.workers.scenario import Ground
 from tests.workers.test_executor import Control, execute, request_for
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def place(tmp_path: Path, settings: Any) -> Ground:
-    settings.SYNCOVA_INSPECT = ""
-    return scenario.ground(tmp_path, "direct")
 
 
 def test_a_swapped_repository_is_recorded_and_the_run_goes_on(place: Ground) -> None:

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -10,17 +9,15 @@ from jobs.states import RunKind
 from repositories.engine.limits import MIB
 from repositories.engine.process.prune_operation import prune_fields
 from repositories.engine.prune import PruneReport
-from tests.workers import scenario
+from tests.workers.scenario import Ground
 from tests.workers.test_executor import Control, execute, request_for
 from workers.upkeep import _pruned
 
 pytestmark = pytest.mark.django_db
 
 
-def test_a_prune_run_that_cannot_put_the_reserve_back_warns(tmp_path: Path, settings: Any) -> None:
+def test_a_prune_run_that_cannot_put_the_reserve_back_warns(place: Ground) -> None:
     """3.4: the next full medium may not be cleaned."""
-    settings.SYNCOVA_INSPECT = ""
-    place = scenario.ground(tmp_path, "direct")
     reserve = Path(place.location, "reserve")
     reserve.unlink()
     (reserve / "what no put replaces").mkdir(parents=True)
