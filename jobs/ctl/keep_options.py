@@ -1,15 +1,14 @@
 """The keep rules on command lines of `./syncova ctl`: which backups a deletion, or a plan of deletions, leaves.
 
-Owns their options and what the API is asked by them. Which backups that keeps is the engine's.
+Owns what the API is asked by them; their names are repositories.console.keep_rules'.
 """
 
 from dataclasses import dataclass
-from typing import Annotated, Final
-
-from typer import Option
+from typing import Final
 
 from jobs.ctl.api import Json
 from jobs.ctl.schedule_options import seconds_of
+from repositories.console import keep_rules
 from repositories.console.options import OutputOptions
 
 _COUNTS: Final = ("keep_last", "keep_hourly", "keep_daily", "keep_weekly", "keep_monthly", "keep_yearly")
@@ -19,16 +18,14 @@ _COUNTS: Final = ("keep_last", "keep_hourly", "keep_daily", "keep_weekly", "keep
 class KeepOptions(OutputOptions):
     """What to keep; nothing given is no rule."""
 
-    keep_last: Annotated[int, Option("--keep-last", metavar="N", min=0, help="Keep the newest N.")] = 0
-    keep_hourly: Annotated[int, Option("--keep-hourly", metavar="N", min=0, help="And one for each of N hours.")] = 0
-    keep_daily: Annotated[int, Option("--keep-daily", metavar="N", min=0, help="And one for each of N days.")] = 0
-    keep_weekly: Annotated[int, Option("--keep-weekly", metavar="N", min=0, help="And one for each of N weeks.")] = 0
-    keep_monthly: Annotated[int, Option("--keep-monthly", metavar="N", min=0, help="And one for each of N months.")] = 0
-    keep_yearly: Annotated[int, Option("--keep-yearly", metavar="N", min=0, help="And one for each of N years.")] = 0
-    keep_within: Annotated[
-        str | None, Option("--keep-within", metavar="TIME", help="And all within this time before the newest: 36h.")
-    ] = None
-    keep_tag: Annotated[tuple[str, ...], Option("--keep-tag", metavar="TAG", help="And all with this tag.")] = ()
+    keep_last: keep_rules.Last = 0
+    keep_hourly: keep_rules.Hourly = 0
+    keep_daily: keep_rules.Daily = 0
+    keep_weekly: keep_rules.Weekly = 0
+    keep_monthly: keep_rules.Monthly = 0
+    keep_yearly: keep_rules.Yearly = 0
+    keep_within: keep_rules.Within = None
+    keep_tag: keep_rules.Tag = ()
 
 
 def keep_order(options: KeepOptions) -> Json:

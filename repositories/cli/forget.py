@@ -8,7 +8,7 @@ from repositories.cli.durations import parse_duration
 from repositories.cli.naming import split_ids
 from repositories.cli.reserve import tell_of_reserve
 from repositories.cli.undelete import PRUNING
-from repositories.console import exits
+from repositories.console import exits, keep_rules
 from repositories.console.confirming import confirm
 from repositories.console.options import Argument, Option, RepositoryOptions
 from repositories.console.repository_access import open_here
@@ -37,19 +37,14 @@ class Options(RepositoryOptions):
     """What `forget` takes."""
 
     words: Annotated[tuple[str, ...], Argument(metavar="[LOCATION] [BACKUP…]", hidden=True)] = ()
-    keep_last: Annotated[int, Option("--keep-last", metavar="N", min=0, help="Keep the newest N.")] = 0
-    keep_hourly: Annotated[int, Option("--keep-hourly", metavar="N", min=0, help="And one for each of N hours.")] = 0
-    keep_daily: Annotated[int, Option("--keep-daily", metavar="N", min=0, help="And one for each of N days.")] = 0
-    keep_weekly: Annotated[int, Option("--keep-weekly", metavar="N", min=0, help="And one for each of N weeks.")] = 0
-    keep_monthly: Annotated[int, Option("--keep-monthly", metavar="N", min=0, help="And one for each of N months.")] = 0
-    keep_yearly: Annotated[int, Option("--keep-yearly", metavar="N", min=0, help="And one for each of N years.")] = 0
-    keep_within: Annotated[
-        str | None,
-        Option("--keep-within", metavar="TIME", help="And all within this time before the newest: 36h, 30d."),
-    ] = None
-    keep_tag: Annotated[
-        tuple[str, ...], Option("--keep-tag", metavar="TAG", help="And all with this tag; repeatable.")
-    ] = ()
+    keep_last: keep_rules.Last = 0
+    keep_hourly: keep_rules.Hourly = 0
+    keep_daily: keep_rules.Daily = 0
+    keep_weekly: keep_rules.Weekly = 0
+    keep_monthly: keep_rules.Monthly = 0
+    keep_yearly: keep_rules.Yearly = 0
+    keep_within: keep_rules.Within = None
+    keep_tag: keep_rules.Tag = ()
     zone: Annotated[
         str, Option("--zone", metavar="ZONE", help="Whose hours, days, weeks, months and years: Europe/Berlin.")
     ] = "UTC"
