@@ -10,6 +10,7 @@ from django.db import connection
 from jobs.listing import RUN_ORDERINGS, runs_matching
 from jobs.models import Run
 from syncova_project.paging import SALT, CursorRefusedError, Ordering, PageRequest, read_page
+from tests.benchmarks.history_rows import make_history
 from tests.jobs.builders import NOW, make_job, make_run
 
 pytestmark = pytest.mark.django_db
@@ -38,8 +39,7 @@ def test_rows_of_equal_value_are_told_apart_by_id(name: str, limit: int) -> None
 
 def test_the_place_is_a_condition_of_the_index_not_a_filter() -> None:
     """No page costs more than the one before, however deep it lies."""
-    for number in range(3):
-        make_run(make_job(), created_at=NOW + dt.timedelta(seconds=number))
+    make_history([make_job() for _ in range(20)], runs=800)
     ordering = RUN_ORDERINGS["-created_at"]
     cursor = read_page(runs_matching({}), PageRequest(ordering, {}, "", 1)).next_cursor
     assert cursor is not None
