@@ -25,12 +25,14 @@ from repositories.engine.errors import (
 )
 from repositories.engine.storage.base import Storage
 from repositories.engine.storage.outages import cause_in, is_for_good
+from repositories.engine.storage.spoken import Spoken
 
 _STATUS: Final = re.compile(r"status: (\d{3})\b")
 _CODE: Final = re.compile(r'\bcode: "([A-Za-z0-9]{1,64})"|<Code>([A-Za-z0-9]{1,64})</Code>')
 _MAY_PASS: Final = frozenset({408, 423, 425, 429, 500, 502, 503, 504})
 _FULL: Final = frozenset({507})
-_UNKNOWN, _FORBIDDEN, _CONFLICT, _NO_RANGE = 401, 403, 409, 416
+_UNKNOWN, _FORBIDDEN, _NOT_FOUND, _CONFLICT, _NO_RANGE = 401, 403, 404, 409, 416
+_SUCCESS: Final = range(200, 300)
 _TOO_LITTLE: Final = "reader got too little data"
 _FULL_CODES: Final = frozenset({"QuotaExceeded", "EntityTooLarge", "XMinioStorageFull", "InsufficientCapacity"})
 _BAD_KEYS: Final = frozenset(
@@ -67,7 +69,9 @@ ERRORS: Final = (
 
 
 @contextlib.contextmanager
-def opendal_errors(name: str, medium: Storage, *, in_bucket: bool = False, lacks: str = "") -> Iterator[None]:
+def opendal_errors(
+    name: str, medium: Storage, spoken: Spoken, *, in_bucket: bool = False, lacks: str = ""
+) -> Iterator[None]:
     """Turn the library's errors into the storage's, for the object `name` of `medium`, a bucket or a directory.
 
     Files of the library raise OSError without a number; those of this machine have one and pass.
@@ -75,6 +79,8 @@ def opendal_errors(name: str, medium: Storage, *, in_bucket: bool = False, lacks
     try:
         yield
     except ERRORS as error:
+        if _NOT_READ in str(error):
+            raise spoken.foreign() from None
         # Without the cause: a traceback that is printed would show the library's text.
         raise translated(type(error).__name__, str(error), name, medium, in_bucket=in_bucket, lacks=lacks) from None
     except OSError as error:
@@ -104,6 +110,20 @@ def is_of_connection(error: Exception) -> bool:
     """Tell whether an error says why no answer came."""
     text = str(error)
     return _status_of(text) is None and bool(cause_in(text))
+
+
+def may_be_of_protocol(error: Exception, *, in_bucket: bool) -> bool:
+    """Tell whether an answer may be one of S3 or WebDAV, to a question for what is not there.
+
+    S3 names a code; a page of another server comes with success, or without one. Raises `error` where no answer came.
+    """
+    text = str(error)
+    status = _status_of(text)
+    if status is None and (cause_in(text) or _is_temporary(text)) and _NOT_READ not in text:
+        raise error
+    if status is None or status in _SUCCESS:
+        return False
+    return not in_bucket or status != _NOT_FOUND or bool(_code_of(text))
 
 
 def translated(
@@ -167,7 +187,11 @@ def _may_pass(kind: str, text: str, status: int | None) -> bool:
     if kind in ("RateLimited", "ConditionNotMatch", "Conflict") or status in _MAY_PASS:
         return True
     # The library marks what its own retries would try again: lost connections and timeouts carry no status.
-    return status is None and not is_for_good(text) and "(temporary)" in text.partition(" at ")[0]
+    return status is None and not is_for_good(text) and _is_temporary(text)
+
+
+def _is_temporary(text: str) -> bool:
+    return "(temporary)" in text.partition(" at ")[0]
 
 
 def _refused(shown: str, status: int | None, code: str, lacks: str) -> RepositoryError:
@@ -190,8 +214,6 @@ def _refused(shown: str, status: int | None, code: str, lacks: str) -> Repositor
 
 
 def _reason(text: str, status: int | None, code: str) -> str:
-    if _NOT_READ in text:
-        return "the server's answer is none of S3 or WebDAV"
     if status is not None:
         return f"the server answered with status {status}" + (f" ({code})" if code else "")
     return cause_in(text) or "the server did not answer as expected, or not at all"

@@ -5,6 +5,7 @@ listing, which therefore goes through a loop of its own. No configuration but ou
 """
 
 import os
+import secrets
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, BinaryIO, Final
@@ -15,6 +16,7 @@ from repositories.engine.limits import MIB
 from repositories.engine.storage.base import validate_name
 from repositories.engine.storage.loops import BackgroundLoop
 from repositories.engine.storage.remote import Pace, RemoteStorage, require
+from repositories.engine.storage.spoken import Spoken
 
 if TYPE_CHECKING:
     from opendal import AsyncOperator, Operator
@@ -36,6 +38,7 @@ class OpenDalStorage(RemoteStorage):
         super().__init__(place, pace)
         self._lacks = lacks
         self._in_bucket = scheme == "s3"
+        self._spoken = Spoken(place, "S3" if self._in_bucket else "WebDAV", self._answers_rightly)
         opendal = require("opendal", "s3" if scheme == "s3" else "webdav", scheme)
         with self._errors(""):
             limit = opendal.layers.TimeoutLayer(_CONTROL_SECONDS, _TRANSFER_SECONDS)
@@ -140,10 +143,36 @@ class OpenDalStorage(RemoteStorage):
         # Imported with the library alone.
         from repositories.engine.storage.opendal_errors import opendal_errors
 
-        return opendal_errors(name, self, in_bucket=self._in_bucket, lacks=self._lacks)
+        return opendal_errors(name, self, self._spoken, in_bucket=self._in_bucket, lacks=self._lacks)
+
+    def _answers_rightly(self) -> bool:
+        """Ask for what cannot be there; tell whether the answer is one of the protocol, or may be one."""
+        # Imported with the library alone.
+        from repositories.engine.storage.opendal_errors import ERRORS, may_be_of_protocol
+
+        nothing = f"config/{secrets.token_hex(16)}"
+        with self._errors(""):
+            try:
+                if self._in_bucket:
+                    self._operator.read(nothing, offset=0, size=1)
+                else:
+                    self._operator.stat(nothing)
+            except ERRORS as error:
+                return may_be_of_protocol(error, in_bucket=self._in_bucket)
+        return False
 
     def _pages(self, path: str, **options: object) -> Iterator[list["Entry"]]:
-        """Yield the entries of a listing in pages."""
+        """Yield the entries of a listing in pages; that there are none is believed to the right server alone."""
+        asked, is_empty = self._spoken.begin(), True
+        for page in self._pages_as_told(path, options):
+            if is_empty:
+                self._spoken.heard()
+                is_empty = False
+            yield page
+        if is_empty:
+            self._spoken.require(asked)
+
+    def _pages_as_told(self, path: str, options: dict[str, object]) -> Iterator[list["Entry"]]:
         try:
             with self._errors(""):
                 entries = _LOOP.run(_begin(self._listing, path, options), _CONTROL_SECONDS)

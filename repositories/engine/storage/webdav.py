@@ -37,9 +37,10 @@ class WebDavStorage(OpenDalStorage):
 
     def prepare(self) -> None:
         """Make the collection if it is missing; refuse one that holds anything but a creation that died."""
+        # First: a listing tells best whether this is WebDAV at all.
+        listed = self._scan("")
         with self._errors(""):
             self._operator.create_dir(SCRATCH)
-        listed = self._scan("")
         for name in (*listed.directories, *(each.name for each in listed.objects)):
             if not belongs_to_creation(name) and not self._is_empty(name):
                 raise RepositoryExistsError(

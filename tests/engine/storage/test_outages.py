@@ -117,7 +117,7 @@ def test_what_answers_with_a_web_page_is_no_s3(server_of: ServerOf) -> None:
     page = answer(200, b"<!doctype html><html><head><meta charset=utf-8></head><body>Welcome<br></html>")
     with (
         proxy(server_of("s3").port, faults=Faults(answers=lambda number, head: page)) as port,
-        pytest.raises(RepositoryError, match="none of S3"),
+        pytest.raises(StoragePlaceMissingError, match="does not answer as S3"),
     ):
         list(backend("s3", port).list(""))
 
