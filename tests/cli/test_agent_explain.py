@@ -1,13 +1,13 @@
 """syncova-agent explain: which rule decides, and why."""
 
 import os
-import socket
 from pathlib import Path
 
 import pytest
 
 from repositories.console import exits
 from tests.cli.programs import Programs
+from tests.engine.trees import make_socket
 
 
 def test_the_last_matching_rule_decides_and_is_named(programs: Programs, tmp_path: Path) -> None:
@@ -36,8 +36,7 @@ def test_it_says_so_in_words(programs: Programs, tmp_path: Path) -> None:
 
 
 def test_what_is_not_there_and_what_no_backup_keeps(programs: Programs, tmp_path: Path) -> None:
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(str(tmp_path / "s"))
+    make_socket(tmp_path / "s")
 
     def explain(path: str, *words: str) -> str:
         return programs.agent("explain", "--path", path, *words, tmp_path, secret=False).out

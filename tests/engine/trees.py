@@ -130,15 +130,20 @@ def _xattrs(root: Path) -> None:
 
 
 def add_socket(root: Path) -> None:
-    """Bind a socket below `root`."""
+    """Leave a socket below `root`."""
+    make_socket(root / "socket")
+
+
+def make_socket(path: Path) -> None:
+    """Leave a socket at `path`, however long that is: it is bound by its name alone."""
+    server = socket.socket(socket.AF_UNIX)
     here = os.getcwd()
-    os.chdir(root)
+    os.chdir(path.parent)
     try:
-        server = socket.socket(socket.AF_UNIX)
-        server.bind("socket")
-        server.close()
+        server.bind(path.name)
     finally:
         os.chdir(here)
+        server.close()
 
 
 def change(path: Path, data: bytes, mtime: int) -> None:

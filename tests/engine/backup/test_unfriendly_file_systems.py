@@ -2,7 +2,6 @@
 
 import errno
 import os
-import socket
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,7 +16,7 @@ from repositories.engine.manifest.problems import ProblemKind, Severity, read_pr
 from repositories.engine.repository import Repository
 from tests.engine.backup.test_dry_run import foretell
 from tests.engine.repositories import back_up_tree, entry_of, restore_latest
-from tests.engine.trees import IS_ROOT, pattern
+from tests.engine.trees import IS_ROOT, make_socket, pattern
 from tests.engine.users import as_ordinary_user, let_others_through
 from tests.fuse.mounting import Mounted, mounted
 
@@ -187,23 +186,12 @@ class Once:
             act()
 
 
-def _bind(path: Path) -> None:
-    server = socket.socket(socket.AF_UNIX)
-    here = os.getcwd()
-    os.chdir(path.parent)
-    try:
-        server.bind(path.name)
-    finally:
-        os.chdir(here)
-        server.close()
-
-
 SWAPS: dict[str, tuple[Callable[[Path], object], str, int]] = {
     "gone": (lambda path: None, GONE, NOTE),
     "link": (lambda path: path.symlink_to("/etc/passwd"), "type_changed", SKIPPED),
     "link to itself": (lambda path: path.symlink_to(path.name), "type_changed", SKIPPED),
     "fifo": (os.mkfifo, "type_changed", SKIPPED),
-    "socket": (_bind, "type_changed", SKIPPED),
+    "socket": (make_socket, "type_changed", SKIPPED),
     "directory": (Path.mkdir, "type_changed", SKIPPED),
     "device": (lambda path: os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, 5)), "type_changed", SKIPPED),
     "block device": (lambda path: os.mknod(path, stat.S_IFBLK | 0o666, os.makedev(7, 250)), "type_changed", SKIPPED),

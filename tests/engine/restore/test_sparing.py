@@ -3,7 +3,6 @@
 import ctypes
 import os
 import shutil
-import socket
 import stat
 import subprocess
 import time
@@ -19,7 +18,7 @@ from repositories.engine.restore import guard as reasons
 from repositories.engine.storage.locations import directories_of
 from tests.engine.repositories import back_up_tree, local_repository, make_repository, plan_latest, restore_latest
 from tests.engine.restore.deletions import CHANGED, build_tree, deleting, restore_and_add
-from tests.engine.trees import IS_ROOT, Description, describe
+from tests.engine.trees import IS_ROOT, Description, describe, make_socket
 from tests.engine.users import as_ordinary_user, in_a_child
 
 
@@ -48,12 +47,7 @@ def test_what_the_backup_left_out_stays(tree: Path, out: Path) -> None:
     for name in ("x.tmp", "a/b/y.tmp", "extra.d/z.tmp"):
         (out / name).parent.mkdir(exist_ok=True)
         (out / name).write_bytes(b"t")
-    server = socket.socket(socket.AF_UNIX)
-    here = os.getcwd()
-    os.chdir(out)
-    server.bind("socket")
-    os.chdir(here)
-    server.close()
+    make_socket(out / "socket")
     result = deleting(repository, out)
     stayed = dict(result.spared_paths)
     assert stayed[b"x.tmp"] == stayed[b"a/b/y.tmp"] == stayed[b"extra.d/z.tmp"] == stayed[b"more"] == reasons.EXCLUDED

@@ -4,7 +4,6 @@ The expectation is worked out here from the two types alone; a plan must foretel
 """
 
 import os
-import socket
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +13,7 @@ import pytest
 from repositories.engine.repository import Repository
 from repositories.engine.restore import Deletion, Overwrite
 from tests.engine.repositories import back_up_tree, make_repository, plan_latest, restore_latest
-from tests.engine.trees import IS_ROOT, Description, describe
+from tests.engine.trees import IS_ROOT, Description, describe, make_socket
 from tests.engine.users import as_ordinary_user
 
 WHEN = 10**18
@@ -29,17 +28,6 @@ def full_directory(path: Path) -> None:
     (path / "link").symlink_to("/etc/passwd")
 
 
-def bound_socket(path: Path) -> None:
-    server = socket.socket(socket.AF_UNIX)
-    here = os.getcwd()
-    os.chdir(path.parent)
-    try:
-        server.bind(path.name)
-    finally:
-        os.chdir(here)
-        server.close()
-
-
 MAKERS: dict[str, Callable[[Path], object]] = {
     "file": lambda path: path.write_bytes(b"contents"),
     "empty file": lambda path: path.write_bytes(b""),
@@ -50,7 +38,7 @@ MAKERS: dict[str, Callable[[Path], object]] = {
     "full directory": full_directory,
 }
 COMING = dict(MAKERS)
-THERE = {**MAKERS, "socket": bound_socket, "file without rights": lambda path: path.touch(mode=0)}
+THERE = {**MAKERS, "socket": make_socket, "file without rights": lambda path: path.touch(mode=0)}
 if IS_ROOT:
     COMING["device"] = THERE["device"] = lambda path: os.mknod(path, stat.S_IFCHR | 0o600, os.makedev(1, 3))
 WAYS: list[Way] = [
