@@ -69,7 +69,8 @@ def test_whatever_reads_damage_names_the_repository_to_freeze(place: Ground) -> 
 
 def test_a_repository_that_cannot_be_opened_for_damage_is_named_too(place: Ground) -> None:
     for path in Path(place.location, "config").parent.rglob("config/*"):
-        path.write_bytes(path.read_bytes()[:-1] + b"\0")
+        whole = path.read_bytes()
+        path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
     done = execute(request_for(place, scenario.small_tree(place.directory)))
     assert done.failure is not None
     assert (done.failure.failure_class, done.damage is not None) == (FailureClass.INTEGRITY, True)

@@ -205,7 +205,7 @@ def test_a_manifest_that_cannot_be_read_can_be_named_and_goes() -> None:
     repository = new_repository(storage)
     broken, whole = put_backup(repository, NOW - 2 * DAY), put_backup(repository, NOW - DAY)
     for name in (f"manifests/{broken}", f"copies/manifests/{broken}"):
-        storage.objects[name] = storage.objects[name][:-1] + b"\0"
+        storage.objects[name] = storage.objects[name][:-1] + bytes([storage.objects[name][-1] ^ 1])
     again = reopened(repository)
     assert listed(again) == [whole]
     ruled = plan(again, ForgetRequest(rules=KeepRules(last=1)))

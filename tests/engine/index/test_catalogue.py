@@ -179,7 +179,7 @@ def test_one_that_comes_to_life_again_may_be_damaged(storage: Counting, tmp_path
     assert known(opened(storage, tmp_path)) == {2}
     remove(storage, second)
     for name in names_of(ObjectKind.INDEX, object_name(ObjectKind.INDEX, first)):
-        storage.objects[name] = storage.objects[name][:-1] + b"x"
+        storage.objects[name] = storage.objects[name][:-1] + bytes([storage.objects[name][-1] ^ 1])
     repository = opened(storage, tmp_path)
     assert known(repository) == set()
     assert repository.catalogue.damaged() == (first,)

@@ -27,7 +27,8 @@ def hurt(tmp_path: Path) -> Repository:
     assert open_repository(storage, PASSWORD).backups() == []
     name = object_name(ObjectKind.SWEEP, sweep_id)
     for copy in ("", COPIES):
-        storage.objects[copy + name] = storage.objects[copy + name][:-1] + b"?"
+        whole = storage.objects[copy + name]
+        storage.objects[copy + name] = whole[:-1] + bytes([whole[-1] ^ 1])
     return open_repository(storage, PASSWORD)
 
 
