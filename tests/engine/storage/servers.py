@@ -5,6 +5,7 @@ Owns starting and ending them. Secrets go to them by their environment or by fil
 
 import contextlib
 import os
+import random
 import shutil
 import signal
 import socket
@@ -143,11 +144,15 @@ def _make_key(path: Path) -> tuple[Path, str]:
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """Return a port that nobody listens on.
+
+    From below those that systems give to clients: one of these may have a client, or be a client's own, a moment later.
+    """
+    while True:
+        port = random.SystemRandom().randrange(20_000, 32_000)
+        with contextlib.suppress(OSError), socket.socket() as probe:
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 @contextlib.contextmanager
