@@ -24,6 +24,7 @@ from repositories.engine.manifest.entries import (
     pack_time,
 )
 from repositories.engine.manifest.streams import put_value
+from repositories.engine.source.status import Status
 
 YOUNG_NS = 2_000_000_000
 """Coarser than any file system's clock: what was written within it may be written again with the same times."""
@@ -35,7 +36,7 @@ class Content(msgspec.Struct, frozen=True):
     `lacking` = some attributes could not be read.
     """
 
-    status: os.stat_result
+    status: Status
     size: int
     extents: tuple[Extent, ...] | None
     stream: StreamRef | None
@@ -45,7 +46,7 @@ class Content(msgspec.Struct, frozen=True):
     lacking: bool = False
 
 
-def is_young(status: os.stat_result, started_ns: int) -> bool:
+def is_young(status: Status, started_ns: int) -> bool:
     """Return whether a later change could hide behind the same times; the future counts as well."""
     return max(status.st_mtime_ns, status.st_ctime_ns) >= started_ns - YOUNG_NS
 
@@ -98,7 +99,7 @@ class Other(msgspec.Struct, frozen=True):
     """
 
     kind: EntryType
-    status: os.stat_result
+    status: Status
     started_ns: int
     xattrs: tuple[Xattr, ...] | None
     target: bytes | None = None

@@ -4,7 +4,6 @@ Owns the rule (engine.md, section 3): equal type, size, mtime, ctime, inode, and
 in the repository is never referred to: the object is read again, which heals.
 """
 
-import os
 import stat
 from typing import Final
 
@@ -26,6 +25,7 @@ from repositories.engine.manifest.entries import (
 )
 from repositories.engine.manifest.known_pages import Found
 from repositories.engine.manifest.streams import read_extents, stream_parts
+from repositories.engine.source.status import Status
 
 _DISTRUSTED = FLAG_YOUNG | FLAG_CHANGED | FLAG_BEGUN
 _INCOMPLETE = _DISTRUSTED | FLAG_LACKING
@@ -45,7 +45,7 @@ class Comparison:
         self._any_inode = source.ignore_inode
         self._any_ctime = source.ignore_ctime
 
-    def is_same_file(self, entry: Entry, status: os.stat_result) -> bool:
+    def is_same_file(self, entry: Entry, status: Status) -> bool:
         """Return whether an object is a file of one name, and `exact` would return this entry for it.
 
         The rule of `exact` once more, in the order in which nearly all objects pass soonest.
@@ -63,9 +63,7 @@ class Comparison:
             and self._present(entry)
         )
 
-    def exact(
-        self, found: Found, kind: EntryType, status: os.stat_result, group: tuple[int, int] | None
-    ) -> Entry | None:
+    def exact(self, found: Found, kind: EntryType, status: Status, group: tuple[int, int] | None) -> Entry | None:
         """Return the parent's entry when nothing about the object has changed and all it names is present."""
         entry = found[0]
         if (
@@ -82,7 +80,7 @@ class Comparison:
             return None
         return entry
 
-    def same_content(self, found: Found, status: os.stat_result) -> Entry | None:
+    def same_content(self, found: Found, status: Status) -> Entry | None:
         """Return the parent's entry of a file whose content counts as the same under the source's options.
 
         Used where `exact` says no: the inode or ctime may differ if the source says so (metadata is taken anew then),

@@ -15,6 +15,7 @@ from repositories.engine.clock import Clock
 from repositories.engine.errors import IntegrityError, ObjectMissingError
 from repositories.engine.ids import ChunkKind
 from repositories.engine.metadata.extended import read_xattrs
+from repositories.engine.source.directory import ReadAhead
 from repositories.engine.source.files import may_have_holes, open_regular, segments, unchanged_since
 
 TRIES = 3
@@ -70,6 +71,19 @@ class FileReader:
             if not content.changed or not left:
                 return content, failure
         raise AssertionError("unreachable: the last try returns")
+
+    def keep(self, ahead: ReadAhead) -> Content:
+        """Return the content of a file that was read already."""
+        self._taken(len(ahead.data))
+        extents = ExtentCollector(self._session)
+        self._store(ahead.data, extents)
+        inline, stream = extents.finish()
+        xattrs = store_xattrs(self._session, ahead.xattrs)
+        return Content(ahead.status, extents.length, inline, stream, xattrs, ahead.looked_ns, changed=False)
+
+    def largest_small(self) -> int:
+        """Return up to how many bytes a content is one chunk."""
+        return self._chunker().min_size
 
     def _try(self, directory: int, name: bytes, begun: Begun | None) -> tuple[Content, OSError | None]:
         started_ns = self._clock.now_ns()

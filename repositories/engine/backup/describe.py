@@ -32,8 +32,9 @@ from repositories.engine.manifest.problems import (
     reason_of,
 )
 from repositories.engine.metadata.extended import object_in, read_xattrs
+from repositories.engine.source.directory import Listing
 from repositories.engine.source.files import unchanged_since
-from repositories.engine.source.walker import Directory
+from repositories.engine.source.status import Status
 
 LinkGroup = tuple[int, int]
 
@@ -85,7 +86,7 @@ class Describer:
         self.figures = Figures()
 
     @property
-    def takes(self) -> Callable[[Entry, os.stat_result], bool] | None:
+    def takes(self) -> Callable[[Entry, Status], bool] | None:
         """What tells of nearly all objects that they are taken as they are known; None if each has to be described.
 
         Whoever asks it counts them by `take`.
@@ -101,9 +102,7 @@ class Describer:
         self._pulse.files += files
         return 0, 0
 
-    def describe(
-        self, directory: Directory, name: bytes, status: os.stat_result, found: Found | None
-    ) -> bytes | Found | None:
+    def describe(self, directory: Listing, name: bytes, status: Status, found: Found | None) -> bytes | Found | None:
         """Return the encoded entry of an object, `found` to take that one, None when it is not to be in the backup."""
         kind = entry_type(status.st_mode)
         if kind is None:
@@ -116,13 +115,16 @@ class Describer:
             entry = self._comparison.exact(found, kind, status, group)
             if entry is not None and (self._rereading is None or not self._to_reread(directory, name, status, group)):
                 self._count(kind, entry.size, status, group, unchanged=True)
-                self._keep_known(entry, status, group)
+                self._keep_known(entry, status, group, directory.looked_ns(self._clock))
                 return found
         try:
             if kind is EntryType.FILE:
                 return self._file(directory, name, status, (found, group))
             return self._other(
-                directory, name, status, Other(kind, status, self._clock.now_ns(), None, None, group, flags=place)
+                directory,
+                name,
+                status,
+                Other(kind, status, directory.looked_ns(self._clock), None, None, group, flags=place),
             )
         except OSError as error:
             # Nothing else is opened or read here.
@@ -130,7 +132,7 @@ class Describer:
             self._problems.report(classify(error), directory.join(name), reason_of(error, was))
             return None
 
-    def top(self, descriptor: int, status: os.stat_result) -> Entry:
+    def top(self, descriptor: int, status: Status) -> Entry:
         """Return the entry of the source's root directory."""
         xattrs, lacking = self._xattrs(descriptor, b"")
         return other_entry(b".", Other(EntryType.DIRECTORY, status, self._clock.now_ns(), xattrs, lacking=lacking))
@@ -143,9 +145,9 @@ class Describer:
 
     def _file(
         self,
-        directory: Directory,
+        directory: Listing,
         name: bytes,
-        status: os.stat_result,
+        status: Status,
         known: tuple[Found | None, LinkGroup | None],
     ) -> bytes:
         found, group = known
@@ -167,14 +169,16 @@ class Describer:
                 return encode(self._renewed(directory, name, status, None, group))
         return self._taken(name, content, status, group)
 
-    def _read(self, directory: Directory, name: bytes, begun: Begun | None = None) -> Content:
+    def _read(self, directory: Listing, name: bytes, begun: Begun | None = None) -> Content:
+        if directory.content is not None and begun is None:
+            return self._reader.keep(directory.content)
         content, failure = self._reader.read(directory.descriptor, name, begun)
         if content.changed:
             self._problems.report(ProblemKind.STILL_CHANGING, directory.join(name), _changing(content))
         self._attributes_failed(failure, directory.join(name))
         return content
 
-    def _taken(self, name: bytes, content: Content, status: os.stat_result, group: LinkGroup | None) -> bytes:
+    def _taken(self, name: bytes, content: Content, status: Status, group: LinkGroup | None) -> bytes:
         """Return the entry of a file as it was read."""
         self._count(EntryType.FILE, content.size, status, group, unchanged=False)
         if group is not None:
@@ -182,24 +186,22 @@ class Describer:
         return encode(file_entry(name, content, group))
 
     def _unchanged(
-        self, directory: Directory, name: bytes, status: os.stat_result, known: tuple[Entry, LinkGroup | None]
+        self, directory: Listing, name: bytes, status: Status, known: tuple[Entry, LinkGroup | None]
     ) -> bytes:
         """Return the entry of a file whose content is taken from an earlier one."""
         same, group = known
         entry = self._renewed(directory, name, status, same, group)
         self._count(EntryType.FILE, entry.size, status, group, unchanged=True)
-        self._keep_known(entry, status, group)
+        self._keep_known(entry, status, group, directory.looked_ns(self._clock))
         return encode(entry)
 
-    def _to_reread(self, directory: Directory, name: bytes, status: os.stat_result, group: LinkGroup | None) -> bool:
+    def _to_reread(self, directory: Listing, name: bytes, status: Status, group: LinkGroup | None) -> bool:
         rereading = self._rereading
         if rereading is None or not status.st_size or not stat.S_ISREG(status.st_mode):
             return False
         return rereading.wants(directory.join(name), group)
 
-    def _reread(
-        self, directory: Directory, name: bytes, status: os.stat_result, known: tuple[Entry, LinkGroup | None]
-    ) -> bytes:
+    def _reread(self, directory: Listing, name: bytes, status: Status, known: tuple[Entry, LinkGroup | None]) -> bytes:
         """Return the entry of a file that seems unchanged and was read nevertheless."""
         same, group = known
         path = directory.join(name)
@@ -223,25 +225,24 @@ class Describer:
             self._links.keep(content)
         return entry
 
-    def _keep_known(self, entry: Entry, status: os.stat_result, group: LinkGroup | None) -> None:
+    def _keep_known(self, entry: Entry, status: Status, group: LinkGroup | None, looked_ns: int) -> None:
         """Let the other names of a file have the content that an earlier try read under this one."""
         if group is not None and self._goes_on and entry.type == EntryType.FILE:
-            now = self._clock.now_ns()
-            content = Content(status, entry.size, entry.extents, entry.stream, entry.xattrs, now, changed=False)
+            content = Content(status, entry.size, entry.extents, entry.stream, entry.xattrs, looked_ns, changed=False)
             self._links.keep(msgspec.structs.replace(content, lacking=bool(entry.flags & FLAG_LACKING)))
 
     def _renewed(
-        self, directory: Directory, name: bytes, status: os.stat_result, same: Entry | None, group: LinkGroup | None
+        self, directory: Listing, name: bytes, status: Status, same: Entry | None, group: LinkGroup | None
     ) -> Entry:
         """Return an entry with the content of `same` (None: empty) and today's metadata."""
         xattrs, lacking = self._xattrs(object_in(directory.descriptor, name), directory.join(name))
-        now = self._clock.now_ns()
-        fresh = other_entry(name, Other(EntryType.FILE, status, now, xattrs, None, group, lacking))
+        looked_ns = directory.looked_ns(self._clock)
+        fresh = other_entry(name, Other(EntryType.FILE, status, looked_ns, xattrs, None, group, lacking))
         if same is None:
             return fresh
         return msgspec.structs.replace(fresh, extents=same.extents, stream=same.stream)
 
-    def _other(self, directory: Directory, name: bytes, status: os.stat_result, other: Other) -> bytes:
+    def _other(self, directory: Listing, name: bytes, status: Status, other: Other) -> bytes:
         target = None
         if other.kind is EntryType.LINK:
             target = os.readlink(name, dir_fd=directory.descriptor)
@@ -259,9 +260,7 @@ class Describer:
         if failure is not None:
             self._problems.report(ProblemKind.ATTRIBUTE, path, failure.strerror or str(failure))
 
-    def _count(
-        self, kind: EntryType, size: int, status: os.stat_result, group: LinkGroup | None, *, unchanged: bool
-    ) -> None:
+    def _count(self, kind: EntryType, size: int, status: Status, group: LinkGroup | None, *, unchanged: bool) -> None:
         figures = self.figures
         if kind is EntryType.FILE:
             figures.files += 1

@@ -34,8 +34,9 @@ from repositories.engine.manifest.problems import (
 )
 from repositories.engine.manifest.root import MAX_HEADS
 from repositories.engine.repository import ChunkReader, Repository
+from repositories.engine.source.directory import Directory
 from repositories.engine.source.files import may_have_holes, open_regular, segments
-from repositories.engine.source.walker import Directory, Walker, WalkRules
+from repositories.engine.source.walker import Walker, WalkRules
 
 
 @dataclass(frozen=True, slots=True)

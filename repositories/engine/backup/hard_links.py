@@ -4,11 +4,10 @@ Owns the group ids (ordinal of the file system in the walk, inode). Remembers a 
 still to come.
 """
 
-import os
-
 import msgspec
 
 from repositories.engine.backup.capture import Content
+from repositories.engine.source.status import Status
 
 
 class _Member(msgspec.Struct):
@@ -23,13 +22,13 @@ class HardLinks:
         self._ordinals: dict[int, int] = {}
         self._members: dict[tuple[int, int], _Member] = {}
 
-    def group(self, status: os.stat_result) -> tuple[int, int] | None:
+    def group(self, status: Status) -> tuple[int, int] | None:
         """Return the group id; None for a file with one name."""
         if status.st_nlink < 2:
             return None
         return self._ordinals.setdefault(status.st_dev, len(self._ordinals)), status.st_ino
 
-    def meet(self, status: os.stat_result) -> bool:
+    def meet(self, status: Status) -> bool:
         """Count one name; return whether it is the first of its file."""
         key = status.st_dev, status.st_ino
         member = self._members.get(key)
@@ -41,7 +40,7 @@ class HardLinks:
             del self._members[key]
         return False
 
-    def content(self, status: os.stat_result) -> Content | None:
+    def content(self, status: Status) -> Content | None:
         """Return what was read under another name, if the file is still the same."""
         member = self._members.get((status.st_dev, status.st_ino))
         content = member.content if member is not None else None

@@ -20,11 +20,13 @@ class KnownEntries:
     """Several places to look into, used as one: `enter` a directory, then `find` ascending names.
 
     `find` returns what the first place that knows it says of a name in the entered directory. `goes_on` tells whether
-    one of them is a checkpoint, which may know one name of a file and not the next.
+    one of them is a checkpoint, which may know one name of a file and not the next; `knows_anything` whether there is
+    any such place.
     """
 
     def __init__(self, checkpoints: list[EntryCursor], parent: EntryCursor) -> None:
         self.goes_on = bool(checkpoints)
+        self.knows_anything = self.goes_on or parent.is_of_something
         self._parent = parent
         self._first = parent
         self._others: list[EntryCursor] = []

@@ -14,9 +14,10 @@ from repositories.engine.manifest.entries import FLAG_MOUNT_POINT, FLAG_UNMOUNTE
 from repositories.engine.manifest.known_pages import Found
 from repositories.engine.manifest.problems import ProblemKind
 from repositories.engine.source.descent import DIRECTORY_FLAGS
+from repositories.engine.source.directory import Listing
 from repositories.engine.source.filesystems import PSEUDO_TYPES
 from repositories.engine.source.mounts import Mount, mount_at, mount_id
-from repositories.engine.source.walker import Directory
+from repositories.engine.source.status import Status
 
 MOUNT_FLAGS = FLAG_MOUNT_POINT | FLAG_UNMOUNTED
 Parent = Callable[[bytes], Found | None]
@@ -40,7 +41,7 @@ class MountWatch:
         self._one_file_system = one_file_system
         self._accepted = accepted
 
-    def look(self, directory: Directory, name: bytes, status: os.stat_result, found: Found | None) -> int:
+    def look(self, directory: Listing, name: bytes, status: Status, found: Found | None) -> int:
         """Return the flags about mounting of a directory's entry, having told of what is missing."""
         if self._parent is not None:
             found = self._parent(name)
@@ -52,7 +53,7 @@ class MountWatch:
         same = known == FLAG_MOUNT_POINT and found is not None and found[0].inode == status.st_ino
         return self._look_closer(directory, name, _mount_at(directory, name, status), known=known, same=same)
 
-    def _look_closer(self, directory: Directory, name: bytes, mount: Mount | None, *, known: int, same: bool) -> int:
+    def _look_closer(self, directory: Listing, name: bytes, mount: Mount | None, *, known: int, same: bool) -> int:
         entered, listed = directory.is_to_be_entered(name), name in directory.mounts
         if mount is not None and entered:
             return 0 if mount.type in _PASSING or _is_bare(directory, name) else FLAG_MOUNT_POINT
@@ -63,7 +64,7 @@ class MountWatch:
             is_missing = known and not self._one_file_system and mount is not None and mount.type in PSEUDO_TYPES
         return self._missing(directory, name, entered=entered, listed=listed) if is_missing else 0
 
-    def _missing(self, directory: Directory, name: bytes, *, entered: bool, listed: bool) -> int:
+    def _missing(self, directory: Listing, name: bytes, *, entered: bool, listed: bool) -> int:
         kind, detail = ProblemKind.UNMOUNTED, _IN_LAST
         if listed and entered:
             # No state that somebody could have seen and accepted.
@@ -76,14 +77,19 @@ class MountWatch:
         return FLAG_UNMOUNTED
 
 
-def _mount_at(directory: Directory, name: bytes, status: os.stat_result) -> Mount | None:
-    if mount_id(directory.descriptor) is not None:
-        return mount_at(directory.descriptor, name)
+def _mount_at(directory: Listing, name: bytes, status: Status) -> Mount | None:
+    try:
+        descriptor = directory.descriptor
+    except OSError:
+        # It is gone, and with it what was mounted in it.
+        return None
+    if mount_id(descriptor) is not None:
+        return mount_at(descriptor, name)
     # Without /proc, the number of the device tells most of it.
     return None if status.st_dev == directory.device else Mount(0, b"", "")
 
 
-def _is_bare(directory: Directory, name: bytes) -> bool:
+def _is_bare(directory: Listing, name: bytes) -> bool:
     """Return whether nothing can be seen in it."""
     with contextlib.suppress(OSError):
         descriptor = os.open(name, DIRECTORY_FLAGS, dir_fd=directory.descriptor)

@@ -96,6 +96,11 @@ class EntryCursor:
         self._wanted = b""
         self._started = False
 
+    @property
+    def is_of_something(self) -> bool:
+        """Whether there are pages that may be read."""
+        return self._listings is not None or self._current is not None
+
     def enter(self, directory: bytes) -> None:
         """Go on to a directory; directories must come in manifest order."""
         if self._listings is None and self._current is None:

@@ -26,6 +26,7 @@ from repositories.engine.backup.walk_rules import walk_rules
 from repositories.engine.backup.writing_entries import write_entries
 from repositories.engine.manifest.entry_writer import EntryWriter
 from repositories.engine.manifest.root import MAX_HEADS, encode_root
+from repositories.engine.source.ahead import AheadWalk
 from repositories.engine.source.walker import Walker
 
 
@@ -46,16 +47,18 @@ def back_up(session: BackupSession, source: SourceSpec, options: BackupOptions, 
     pulse.check_cancelled()
     root = open_guarded((source, options), lineage, rules.own)
     walker = Walker(root, rules, problems.report)
+    walk = AheadWalk(walker, hooks.clock, pulse.beat, lambda line: hooks.log("warning", line))
     guard = RootGuard((source, options), lineage, root, hooks)
     task = msgspec.structs.replace(task, mount=guard.mount)
     checkpoints = Checkpoints(session, hooks.clock, pulse, options)
     with checkpoints.guarding():
         try:
             guard.look_before()
-            describer, described = _describe_all(task, lineage, walker, (problems, pulse, checkpoints))
+            describer, described = _describe_all(task, lineage, walk, (problems, pulse, checkpoints))
             held = describer.held()
             look_again((source, options), (root, rules), problems, held)
         finally:
+            walk.close()
             walker.close()
         guard.look_after(held, problems)
         pulse.report("storing")
@@ -63,7 +66,7 @@ def back_up(session: BackupSession, source: SourceSpec, options: BackupOptions, 
 
 
 def _describe_all(
-    task: BackupTask, lineage: Lineage, walker: Walker, watch: tuple[ProblemLog, Pulse, Checkpoints]
+    task: BackupTask, lineage: Lineage, walk: AheadWalk, watch: tuple[ProblemLog, Pulse, Checkpoints]
 ) -> tuple[Describer, Described]:
     problems, pulse, checkpoints = watch
     session, hooks = task.session, task.hooks
@@ -71,12 +74,14 @@ def _describe_all(
     reader = FileReader(session, session.repository.chunker, hooks.clock, pulse.taken)
     comparison = Comparison(session, chunks, task.source)
     known = places_to_look(task, lineage, chunks, problems)
+    if hooks.read_bucket is None and not known.knows_anything:
+        walk.reads_up_to = reader.largest_small
     percent = task.source.reread_percent
     rereading = Rereading(task.options.run_id, percent, chunks) if percent else None
     mounts = _mount_watch(task, known, problems)
     workshop = Workshop(session, reader, comparison, problems, pulse, hooks, mounts, known.goes_on, rereading)
     describer = Describer(workshop)
-    top = describer.top(walker.descriptor, walker.status) if walker.is_directory else None
+    top = describer.top(walk.descriptor, walk.status) if walk.is_directory else None
     writer = EntryWriter(session, session.has)
 
     def root_so_far() -> bytes | None:
@@ -85,7 +90,7 @@ def _describe_all(
         return None if pages is None else encode_root(root_of(task, lineage, made, (problems, pulse)))
 
     checkpoints.hold(root_so_far)
-    write_entries(walker, describer, known, (writer, pulse, session))
+    write_entries(walk, describer, known, (writer, pulse, session))
     return describer, Described(top, writer.finish())
 
 

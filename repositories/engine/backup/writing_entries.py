@@ -9,15 +9,16 @@ from repositories.engine.backup.known import KnownEntries
 from repositories.engine.backup.pulse import ENTRIES_BETWEEN, Pulse
 from repositories.engine.backup.session import BackupSession
 from repositories.engine.manifest.entry_writer import EntryWriter
-from repositories.engine.source.walker import Directory, Walker
+from repositories.engine.source.ahead import AheadWalk
+from repositories.engine.source.directory import Listing
 
 Sinks = tuple[EntryWriter, Pulse, BackupSession]
 
 
-def write_entries(walker: Walker, describer: Describer, known: KnownEntries, sinks: Sinks) -> None:
+def write_entries(walk: AheadWalk, describer: Describer, known: KnownEntries, sinks: Sinks) -> None:
     """Write the entries of all that the walk meets. Raises what ends a backup; everything else becomes a problem."""
     writer, pulse, session = sinks
-    for directory in walker.directories():
+    for directory in walk.directories():
         pulse.current = directory.path
         writer.open_directory(directory.path)
         known.enter(directory.path)
@@ -26,7 +27,7 @@ def write_entries(walker: Walker, describer: Describer, known: KnownEntries, sin
 
 
 def _write_listing(
-    directory: Directory, describer: Describer, known: KnownEntries, sinks: tuple[EntryWriter, Pulse]
+    directory: Listing, describer: Describer, known: KnownEntries, sinks: tuple[EntryWriter, Pulse]
 ) -> None:
     writer, pulse = sinks
     find, takes, take = known.find, describer.takes, writer.take

@@ -26,6 +26,7 @@ class Descent:
     def __init__(self, root_descriptor: int) -> None:
         status = os.fstat(root_descriptor)
         self._frames = [_Frame(b"", status.st_dev, status.st_ino, root_descriptor)]
+        self._lost = 0
 
     @property
     def descriptor(self) -> int:
@@ -46,6 +47,10 @@ class Descent:
         """Return the components from the root to here."""
         return [frame.name for frame in self._frames[1:]]
 
+    def open_ones(self) -> list[int]:
+        """Return the descriptors that are open."""
+        return [frame.descriptor for frame in self._frames if frame.descriptor >= 0]
+
     def down(self, name: bytes) -> int:
         """Enter a directory; return its descriptor, which the stack owns. Raises OSError and stays where it is."""
         above = self._frames[-1]
@@ -64,6 +69,7 @@ class Descent:
     def up(self) -> None:
         """Leave a directory. Where the way back is lost (it was moved away), the next `down` raises ESTALE."""
         left = self._frames.pop()
+        self._lost = max(0, self._lost - 1)
         above = self._frames[-1]
         if above.descriptor < 0:
             above.descriptor = self._way_back(left, above)
@@ -80,6 +86,29 @@ class Descent:
                 os.close(descriptor)
             descriptor = below
         return descriptor
+
+    def go_to(self, names: list[bytes]) -> None:
+        """Stand in the directory of this way from the root, going up and down as little as possible.
+
+        Raises OSError, and stands there nevertheless: lost, so that each `down` raises; the next `go_to` tries anew.
+        """
+        while self._lost:
+            self._frames.pop()
+            self._lost -= 1
+        shared = 0
+        for frame, name in zip(self._frames[1:], names, strict=False):
+            if frame.name != name:
+                break
+            shared += 1
+        while self.depth > shared:
+            self.up()
+        for place in range(shared, len(names)):
+            try:
+                self.down(names[place])
+            except OSError:
+                self._lost = len(names) - place
+                self._frames += [_Frame(name, -1, -1, -1) for name in names[place:]]
+                raise
 
     def close(self) -> None:
         """Close all descriptors."""

@@ -11,10 +11,11 @@ from repositories.engine.display import show_path
 from repositories.engine.errors import ConfigurationError, SourceMissingError
 from repositories.engine.manifest.entries import entry_type
 from repositories.engine.manifest.problems import REGULAR_FILE, SEVERITIES, ProblemKind, Severity, classify, reason_of
+from repositories.engine.source.directory import Directory
 from repositories.engine.source.excludes import Explanation
 from repositories.engine.source.files import open_regular
 from repositories.engine.source.root import SourceRoot, open_root
-from repositories.engine.source.walker import Directory, Walker, WalkRules
+from repositories.engine.source.walker import Walker, WalkRules
 
 Met = tuple[ProblemKind, bytes, str]
 

@@ -10,6 +10,8 @@ import stat
 import time
 from collections.abc import Iterator
 
+from repositories.engine.source.status import Status
+
 FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 
 _WORTH_LOOKING = 64 * 1024
@@ -44,7 +46,7 @@ def _open_patiently(name: bytes, directory: int) -> int:
     return os.open(name, FILE_FLAGS, dir_fd=directory)
 
 
-def may_have_holes(status: os.stat_result) -> bool:
+def may_have_holes(status: Status) -> bool:
     """Return whether so much less is allocated than the size needs that looking for holes is worth it.
 
     Small gaps are no holes: content within the inode, compression. And some file systems were wrong about holes of
@@ -81,7 +83,7 @@ def _seek(descriptor: int, position: int, whence: int, size: int) -> int:
         raise
 
 
-def unchanged_since(before: os.stat_result, after: os.stat_result) -> bool:
+def unchanged_since(before: Status, after: Status) -> bool:
     """Return whether size and times say that nothing was written between two fstats."""
     return (
         before.st_size == after.st_size

@@ -5,6 +5,7 @@ no file but the tags of caches. Iterative and by descriptors: neither depth nor 
 Memory: the names of one directory and the directories still to enter on the way down.
 """
 
+import bisect
 import os
 import stat
 import sys
@@ -19,26 +20,22 @@ from repositories.engine.manifest.entries import NAME_LIMIT, PATH_LIMIT
 from repositories.engine.manifest.problems import DIRECTORY, ProblemKind, classify, reason_of
 from repositories.engine.source.cache_tags import TAG, is_tagged
 from repositories.engine.source.descent import Descent
+from repositories.engine.source.directory import Directory, Listing, ReportProblem
 from repositories.engine.source.excludes import ExcludeRules
 from repositories.engine.source.filesystems import FileSystems
 from repositories.engine.source.mounts import mounts_below
 from repositories.engine.source.root import SourceRoot
-
-ReportProblem = Callable[[ProblemKind, bytes, str], None]
-"""Told of everything that is left out or in doubt: kind, path relative to the source, detail.
-
-Of what is left out by a rule, the detail is the rule's number.
-"""
+from repositories.engine.source.status import Status
+from repositories.engine.source.way import Way
 
 ChooseNames = Callable[[bytes, list[bytes]], list[bytes]]
 """Told a directory's path and the names in it; returns those that the walk shall look at."""
 
-_NOTHING: frozenset[bytes] = frozenset()
 _ENCODING = sys.getfilesystemencoding()
 _ENCODE_ERRORS = sys.getfilesystemencodeerrors()
 _PIECE = 4096
-_FORMAT = stat.S_IFMT(0o177777)
-_DIRECTORY = stat.S_IFDIR
+_CACHE = [TAG]
+"""What is looked at in a directory that is tagged as a cache."""
 
 
 class WalkRules(msgspec.Struct, frozen=True):
@@ -54,57 +51,6 @@ class WalkRules(msgspec.Struct, frozen=True):
     exclude_caches: bool = False
 
 
-class Directory:
-    """One directory while the walk stands in it: `descriptor` is valid until the walk goes on.
-
-    `mounts` are the names on which something was mounted when the walk began.
-    """
-
-    __slots__ = ("_names", "_walker", "below", "descriptor", "device", "mounts", "path")
-
-    def __init__(self, walker: "Walker", path: bytes, descriptor: int, device: int, names: list[bytes]) -> None:
-        self._walker = walker
-        self.path = path
-        self.descriptor = descriptor
-        self.device = device
-        self._names = names
-        self.mounts = walker.mounts.get(path, _NOTHING)
-        self.below: list[bytes] = []
-
-    def items(self) -> Iterator[tuple[bytes, os.stat_result]]:
-        """Yield (name, lstat) of what belongs into the backup, sorted; must be run to its end before walking on."""
-        admit = self._walker.admit
-        descriptor, device = self.descriptor, self.device
-        plain = not self._walker.rules.excludes
-        previous = b""
-        for name in self._names:
-            if name == previous:
-                self._walker.report(ProblemKind.DUPLICATE_NAME, self.join(name), "listed twice by its file system")
-                continue
-            previous = name
-            try:
-                status = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
-            except OSError as error:
-                self._walker.failed(error, self.join(name))
-                continue
-            # Nothing decides about an ordinary object, then: it is asked for in a word, and has no directory's mode.
-            is_ordinary = plain and status.st_mode & _FORMAT != _DIRECTORY and status.st_dev == device
-            if (is_ordinary and len(name) <= NAME_LIMIT) or admit(self, name, status):
-                yield name, status
-
-    def is_to_be_entered(self, name: bytes) -> bool:
-        """Return whether the walk will enter the directory that `items` gave last."""
-        return bool(self.below) and self.below[-1] == name
-
-    def tells_sizes(self, status: os.stat_result) -> bool:
-        """See FileSystems.tells_sizes."""
-        return self._walker.rules.file_systems.tells_sizes(status.st_dev)
-
-    def join(self, name: bytes) -> bytes:
-        """Return the path of one of its entries, relative to the source."""
-        return self.path + b"/" + name if self.path else name
-
-
 class Walker:
     """One walk over an opened root. Owns the root's descriptor from the start; `close` when done.
 
@@ -117,7 +63,8 @@ class Walker:
         self._root = root
         self.rules = rules
         self.report = report
-        self._descent = Descent(root.descriptor)
+        self.descent = Descent(root.descriptor)
+        self.way = Way()
         self.mounts = {} if root.only is not None else mounts_below(root.path, root.descriptor)
         self._mounted: dict[bytes, tuple[int, int | None]] = {}
         self._choose = choose
@@ -137,9 +84,18 @@ class Walker:
         """What fstat said about the root when it was opened."""
         return self._root.status
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether no rule leaves anything out."""
+        return not self.rules.excludes
+
+    def tells_sizes(self, device: int) -> bool:
+        """See FileSystems.tells_sizes."""
+        return self.rules.file_systems.tells_sizes(device)
+
     def close(self) -> None:
         """Close all descriptors."""
-        self._descent.close()
+        self.descent.close()
 
     def directories(self) -> Iterator[Directory]:
         """Yield directories in manifest order; each one's `items` must be used up before the next is taken.
@@ -148,25 +104,35 @@ class Walker:
         """
         first = self._open_first()
         yield first
-        path = b""
-        pending = [first.below[::-1]]
-        lengths: list[int] = []
-        while pending:
-            if not pending[-1]:
-                pending.pop()
-                if pending:
-                    self._descent.up()
-                    path = path[: lengths.pop()]
-                continue
-            name = pending[-1].pop()
-            below = path + b"/" + name if path else name
-            directory = self._enter(below, name)
-            if directory is None:
-                continue
-            lengths.append(len(path))
-            path = below
-            yield directory
-            pending.append(directory.below[::-1])
+        self.way.met(first.below)
+        yield from self.onward()
+
+    def onward(self) -> Iterator[Directory]:
+        """Yield the directories that are still on the way. See `directories`."""
+        way, descent = self.way, self.descent
+        while (coming := way.coming()) is not None:
+            while descent.depth > way.depth:
+                descent.up()
+            directory = self._enter(*coming)
+            if directory is not None:
+                way.enter(coming[0])
+                yield directory
+                way.met(directory.below)
+
+    def rest(self, after: bytes) -> Directory | None:
+        """Return the directory that the way stands in, with the names after one that has been met already.
+
+        For a walk that is gone on with in the middle. None, reported, when it cannot be opened any more.
+        """
+        path = self.way.path
+        try:
+            self.descent.go_to(path.split(b"/") if path else [])
+        except OSError as error:
+            self.failed(error, path)
+            return None
+        names = self._list(path, self.descent.descriptor)
+        device = self.descent.identity[0]
+        return Directory(self, path, self.descent.descriptor, device, names[bisect.bisect_right(names, after) :])
 
     def failed(self, error: OSError, path: bytes) -> None:
         """Report a call that failed on a directory of the source, or on an object that is not known yet."""
@@ -209,9 +175,7 @@ class Walker:
         """Return whether to enter; the directory where something is mounted is kept, empty, in any case."""
         device = status.st_dev
         if device == directory.device:
-            if name in directory.mounts:
-                # A part of the same file system, bound here: only the directory itself tells it from what lies below.
-                self._mounted[directory.join(name)] = device, status.st_ino
+            self.expect(directory, name, status)
             return True
         if self.rules.one_file_system:
             self.report(ProblemKind.OTHER_FILE_SYSTEM, directory.join(name), "")
@@ -219,9 +183,21 @@ class Walker:
         if self.rules.file_systems.is_pseudo(device):
             self.report(ProblemKind.PSEUDO_FILE_SYSTEM, directory.join(name), "")
             return False
-        # Over a network, the inode of what is mounted may be known only when it is entered.
-        self._mounted[directory.join(name)] = device, None
+        self.expect(directory, name, status)
         return True
+
+    def expect(self, directory: Listing, name: bytes, status: Status) -> None:
+        """Remember of a directory that is to be entered what is mounted on it now."""
+        if status.st_dev != directory.device:
+            # Over a network, the inode of what is mounted may be known only when it is entered.
+            self._mounted[directory.join(name)] = status.st_dev, None
+        elif name in directory.mounts:
+            # A part of the same file system, bound here: only the directory itself tells it from what lies below.
+            self._mounted[directory.join(name)] = status.st_dev, status.st_ino
+
+    def was_entered(self, path: bytes) -> None:
+        """Take note that another process has entered a directory."""
+        self._mounted.pop(path, None)
 
     def _open_first(self) -> Directory:
         root = self._root
@@ -243,29 +219,33 @@ class Walker:
             self.report(ProblemKind.PATH_TOO_LONG, path[:NAME_LIMIT], "path over 256 KiB")
             return None
         try:
-            descriptor = self._descent.down(name)
+            descriptor = self.descent.down(name)
         except OSError as error:
             self.failed(error, path)
             return None
-        identity = self._descent.identity
+        identity = self.descent.identity
         if self._mounted and not self._is_still_mounted(path, identity):
             # What is there now is the empty place where it was mounted.
-            self._descent.up()
+            self.descent.up()
             self.report(ProblemKind.TYPE_CHANGED, path, "its file system was unmounted")
             return None
         if identity in self.rules.own:
-            self._descent.up()
+            self.descent.up()
             self.report(ProblemKind.OWN_DATA, path, "Syncova's own data")
             return None
+        names = self._list(path, descriptor)
+        if names is _CACHE:
+            self.report(ProblemKind.CACHE_DIRECTORY, path, "")
+        return self._directory(path, descriptor, identity[0], names)
+
+    def _list(self, path: bytes, descriptor: int) -> list[bytes]:
+        """Return the sorted names that are to be looked at in a directory."""
         try:
             names = list_names(descriptor)
         except OSError as error:
             self.failed(error, path)
             names = _names_until_failure(descriptor)
-        if self.rules.exclude_caches and is_tagged(descriptor, names):
-            self.report(ProblemKind.CACHE_DIRECTORY, path, "")
-            names = [TAG]
-        return self._directory(path, descriptor, identity[0], names)
+        return _CACHE if path and self.rules.exclude_caches and is_tagged(descriptor, names) else names
 
     def _is_still_mounted(self, path: bytes, identity: tuple[int, int]) -> bool:
         device, inode = self._mounted.pop(path, identity)

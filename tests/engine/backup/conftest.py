@@ -1,11 +1,20 @@
-"""A repository in memory and a small tree to back up into it."""
+"""A repository in memory and a small tree to back up into it.
+
+All of these backups have a process that walks ahead from the first directory on, as others have in large trees.
+"""
 
 from pathlib import Path
 
 import pytest
 
 from repositories.engine.repository import Repository
+from repositories.engine.source import ahead
 from tests.engine.repositories import make_repository
+
+
+@pytest.fixture(autouse=True)
+def _walked_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ahead, "ENOUGH", 0)
 
 
 @pytest.fixture
