@@ -59,7 +59,10 @@ class JobValidateView(ApiView):
         wanted = values.pop("windows", ())
         found = job_problems({**changed_fields(values), "windows": wanted}, unread=unread, now=database_now())
         for name, sentences in found.items():
-            read.note(read.place(name), sentences)
+            place = read.place(name)
+            # What has not the right form has been told of, and is stood in for.
+            if place not in read.errors:
+                read.note(place, sentences)
         return Response({"valid": not read.errors, "errors": read.errors})
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from rest_framework import serializers
 
-from jobs.services.new_job import MAX_NAME
+from jobs.services.new_job import MAX_NAME, NO_NAME
 from jobs.states import WindowKind
 from jobs.windows.parsing import DAYS
 from jobs.windows.parsing import KINDS as WINDOW_KINDS
@@ -18,6 +18,18 @@ MAX_WINDOWS: Final = 20
 
 class JobWindow(StrictSerializer):
     """A window in one of its two shapes: days, start and length, or two instants (docs/windows.md)."""
+
+    stand_ins = {
+        "name": NO_NAME,
+        "type": WindowKind.BLACKOUT.value,
+        "kinds": None,
+        "days": None,
+        "start": "00:00",
+        "length_seconds": 1,
+        "time_zone": "UTC",
+        "starts_at": "1000-01-01T00:00:00+00:00",
+        "ends_at": "9000-01-01T00:00:00+00:00",
+    }
 
     name = PlainName(max_length=MAX_NAME)
     type = Choice(WindowKind.choices)

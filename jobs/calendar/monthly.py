@@ -49,7 +49,7 @@ class MonthlyPlan(TimetablePlan):
 
 def parse_monthly(fields: Fields, anchor: dt.datetime) -> MonthlyPlan:
     """`{"type": "monthly", "days": [1, -1], "time": "02:00", "time_zone": …}`."""
-    numbers = frozenset(_number(day) for day in fields.items("days"))
+    numbers = fields.each("days", _number)
     return MonthlyPlan(numbers, fields.clock_time("time"), fields.time_zone())
 
 

@@ -29,17 +29,9 @@ KINDS: Final[Mapping[str, Callable[[Fields, dt.datetime], Plan]]] = {
 def parse(definition: object, *, anchor: dt.datetime) -> Plan:
     """Return the plan of the API's JSON; `anchor` is where an interval's grid begins when the JSON does not say.
 
-    Raises ScheduleInvalidError, which names the field.
+    Raises ScheduleInvalidError, which names all fields that are wrong.
     """
-    if not isinstance(definition, Mapping):
-        raise ScheduleInvalidError("schedule", "must be an object with a type.")
-    fields = Fields(definition)
-    kind = fields.text("type")
-    if kind not in KINDS:
-        raise ScheduleInvalidError("type", f"must be one of {', '.join(sorted(KINDS))}.")
-    plan = KINDS[kind](fields, anchor)
-    fields.finish()
-    return plan
+    return _read(definition, anchor, is_new=False)
 
 
 def parse_new(definition: object, *, now: dt.datetime) -> Plan:
@@ -47,7 +39,24 @@ def parse_new(definition: object, *, now: dt.datetime) -> Plan:
 
     Raises ScheduleInvalidError as `parse` does, and for an anchor so far ahead that nothing is planned for years.
     """
-    plan = parse(definition, anchor=now)
-    if isinstance(plan, IntervalPlan):
-        refuse_far_anchor(plan, now)
+    return _read(definition, now, is_new=True)
+
+
+def _read(definition: object, anchor: dt.datetime, *, is_new: bool) -> Plan:
+    if not isinstance(definition, Mapping):
+        raise ScheduleInvalidError("schedule", "must be an object with a type.")
+    fields = Fields(definition)
+    kind = fields.word("type", sorted(KINDS))
+    if kind not in KINDS:
+        # Which fields it may have, nobody knows.
+        fields.time_zone()
+        raise ScheduleInvalidError.of(fields.noted)
+    try:
+        plan = KINDS[kind](fields, anchor)
+        if is_new and isinstance(plan, IntervalPlan):
+            refuse_far_anchor(plan, anchor)
+    except ScheduleInvalidError as error:
+        fields.finish(error)
+        raise
+    fields.finish()
     return plan

@@ -43,8 +43,7 @@ class WeeklyPlan(TimetablePlan):
 
 def parse_weekly(fields: Fields, anchor: dt.datetime) -> WeeklyPlan:
     """`{"type": "weekly", "days": ["sat", "sun"], "time": "22:00", "time_zone": …}`; names in any case."""
-    days = fields.items("days")
-    numbers = frozenset(_number(day) for day in days)
+    numbers = fields.each("days", _number)
     return WeeklyPlan(numbers, fields.clock_time("time"), fields.time_zone())
 
 

@@ -21,6 +21,7 @@ from jobs.services.job_rows import name_taken, ready_repository, taken_by
 from jobs.services.job_windows import own_rules, refuse_taken_name
 from jobs.services.new_job import (
     MAX_SOURCES,
+    NO_NAME,
     NO_PATH,
     NewJob,
     SourceInput,
@@ -145,8 +146,8 @@ def _check_schedules(
 def _check_windows(found: _Found, wanted: Sequence[Mapping[str, Any]]) -> list[windows.Rule] | None:
     """Return the rules of the job's own windows, None where not all are good."""
     own = _each(found, "windows", wanted, lambda one: own_rules([one])[0])
-    if len(own) < len(wanted):
-        return None
-    for position in range(len(wanted)):
-        found.run(f"windows.{position}.name", partial(refuse_taken_name, wanted[: position + 1]))
-    return own
+    named = [(position, one) for position, one in enumerate(wanted) if one["name"] != NO_NAME]
+    for count, (position, _) in enumerate(named, 1):
+        check = partial(refuse_taken_name, [one for _, one in named[:count]])
+        found.run(f"windows.{position}.name", check)
+    return own if len(own) == len(wanted) else None

@@ -34,14 +34,17 @@ class _Pairs:
 
 
 def own_rules(wanted: Sequence[Mapping[str, Any]]) -> list[windows.Rule]:
-    """Return the rules of a job's windows, as yet nobody's; errors name fields below `windows.0`."""
-    rules = []
+    """Return the rules of a job's windows, as yet nobody's; the error names all fields that are wrong, each below
+    `windows.0` or another window's place.
+    """
+    rules, problems = list[windows.Rule](), dict[str, str]()
     for position, window in enumerate(wanted):
         try:
             rules.append(_rule(window))
         except ValidationFailedError as error:
-            details = {f"windows.{position}.{name}": told for name, told in error.details.items()}
-            raise ValidationFailedError(error.message, hint=error.hint, details=details) from error
+            problems |= {f"windows.{position}.{name}": str(told) for name, told in error.details.items()}
+    if problems:
+        raise windows.WindowInvalidError.of(problems)
     return rules
 
 

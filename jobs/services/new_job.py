@@ -32,8 +32,9 @@ MAX_SOURCES: Final = 1000
 MAX_DEPENDENCIES: Final = 100
 MAX_EXCLUDES: Final = 10_000
 MAX_HOOKS: Final = 50
-# Of a source whose path cannot be read, in bodies that are only judged.
+# Of a source whose path cannot be read and a window whose name cannot, in bodies that are only judged.
 NO_PATH: Final = b""
+NO_NAME: Final = ""
 MAX_WITHIN: Final = 2**31 - 1
 MAX_EXCLUDE_CHARACTERS: Final = 4096
 
@@ -132,15 +133,17 @@ class NewSchedule:
 
 
 def parsed_schedules(schedules: Sequence[Mapping[str, Any]], *, now: dt.datetime) -> list[NewSchedule]:
-    """Return a job's schedules; errors name the field with its schedule."""
-    parsed: list[NewSchedule] = []
+    """Return a job's schedules; the error names all fields that are wrong, each with its schedule."""
+    parsed, problems = list[NewSchedule](), dict[str, str]()
     for index, definition in enumerate(schedules):
         try:
-            parsed.append(_parsed_schedule(definition, now))
-            refuse_same(parsed[-1], parsed[:-1])
+            one = _parsed_schedule(definition, now)
+            refuse_same(one, parsed)
+            parsed.append(one)
         except calendar.ScheduleInvalidError as error:
-            sentence = str(error.details.get(error.field, error.message))
-            raise _invalid(f"schedules.{index}.{error.field}", sentence) from error
+            problems |= {f"schedules.{index}.{name}": told for name, told in error.problems.items()}
+    if problems:
+        raise calendar.ScheduleInvalidError.of(problems)
     return parsed
 
 
@@ -158,11 +161,23 @@ def _meaning(plan: calendar.Plan) -> object:
 
 def _parsed_schedule(definition: Mapping[str, Any], now: dt.datetime) -> NewSchedule:
     rest = {name: value for name, value in definition.items() if name not in ("missed", "missed_within_seconds")}
-    plan = calendar.parse_new(rest, now=now)
-    missed, within = definition.get("missed", MissedPolicy.ONCE.value), definition.get("missed_within_seconds")
+    try:
+        plan = calendar.parse_new(rest, now=now)
+    except calendar.ScheduleInvalidError as error:
+        try:
+            _missed(definition)
+        except calendar.ScheduleInvalidError as another:
+            raise calendar.ScheduleInvalidError.of({**error.problems, **another.problems}) from error
+        raise
+    return NewSchedule(plan, *_missed(definition))
+
+
+def _missed(definition: Mapping[str, Any]) -> tuple[MissedPolicy, int | None]:
+    """Return what becomes of missed instants, and how late at most."""
+    missed = definition.get("missed", MissedPolicy.ONCE.value)
     if missed not in MissedPolicy.values:
         raise calendar.ScheduleInvalidError("missed", f"must be one of {', '.join(MissedPolicy.values)}.")
-    return NewSchedule(plan, MissedPolicy(missed), _within(missed, within))
+    return MissedPolicy(missed), _within(missed, definition.get("missed_within_seconds"))
 
 
 def _within(missed: str, within: object) -> int | None:

@@ -106,8 +106,8 @@ def _parsed(definition: Mapping[str, Any], now: dt.datetime) -> calendar.Plan:
     try:
         schedule = calendar.parse_new(definition, now=now)
     except calendar.ScheduleInvalidError as error:
-        sentence = str(error.details.get(error.field, error.message))
-        raise ValidationFailedError(sentence, details={f"schedule.{error.field}": [sentence]}) from error
+        details = {f"schedule.{name}": [told] for name, told in error.problems.items()}
+        raise ValidationFailedError(error.message, details=details) from error
     if schedule.next_after(now) is None:
         sentence = "Is never due: end the plan instead."
         raise ValidationFailedError(sentence, details={"schedule.type": [sentence]})

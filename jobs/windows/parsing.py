@@ -8,60 +8,58 @@ import datetime as dt
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from jobs.calendar import ScheduleInvalidError
+from jobs.calendar.errors import FieldsInvalidError, ScheduleInvalidError
 from jobs.calendar.fields import Fields
 from jobs.states import RunKind, WindowKind
 from jobs.windows.rules import Level, Rule
 from jobs.windows.shapes import MAX_LENGTH, OneOff, Recurring, Shape
-from syncova_project.errors import ValidationFailedError
 
 DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 DEFAULT_KINDS: Final = (RunKind.BACKUP, RunKind.PRUNE)
 # What a window can hold back; a restore is never held.
 KINDS: Final = tuple(kind for kind in RunKind if kind is not RunKind.RESTORE)
 
+# Stands in for an instant that is wrong.
+_NEVER: Final = dt.datetime.max.replace(tzinfo=dt.UTC)
 
-class WindowInvalidError(ValidationFailedError):
-    """A window that cannot be evaluated; `field` is relative to the window, for example `length_seconds`."""
 
-    def __init__(self, field: str, sentence: str) -> None:
-        super().__init__(f"{field}: {sentence}", details={field: sentence})
-        self.field = field
+class WindowInvalidError(FieldsInvalidError):
+    """A window that cannot be evaluated; fields are relative to the window, for example `length_seconds`."""
 
 
 def parse(definition: object) -> Rule:
-    """Return the rule of one window's JSON; raises WindowInvalidError, which names the field.
+    """Return the rule of one window's JSON; raises WindowInvalidError, which names all fields that are wrong.
 
     `{"type": "blackout", "days": ["mon"], "start": "08:00", "length_seconds": 36000, "time_zone": "Europe/Berlin"}`
     or `{"type": "allowed", "starts_at": ISO, "ends_at": ISO}`, each with an optional `name`, `kinds` and `level`.
     """
     if not isinstance(definition, Mapping):
         raise WindowInvalidError("window", "must be an object with a type.")
-    fields = Fields({name: value for name, value in definition.items() if name not in ("days", "kinds")})
+    fields = Fields(definition, "shape of window")
+    kind = fields.word("type", WindowKind.values)
+    name = fields.text("name") or kind
+    level = fields.word("level", [str(level) for level in Level], default=Level.INSTALLATION)
+    kinds = fields.words("kinds", KINDS, DEFAULT_KINDS)
+    shape = _shape(fields)
     try:
-        kind = _word(fields, "type", WindowKind.values)
-        name = fields.text("name") or kind
-        level = Level(_word(fields, "level", [str(level) for level in Level], default=Level.INSTALLATION))
-        kinds = frozenset(RunKind(each) for each in _words(definition, "kinds", [*KINDS], DEFAULT_KINDS))
-        shape = _shape(fields, definition)
         fields.finish()
     except ScheduleInvalidError as error:
-        sentence = str(error.details.get(error.field, error.message)).replace("kind of schedule", "shape of window")
-        raise WindowInvalidError(error.field, sentence) from error
-    return Rule(name, WindowKind(kind), kinds, shape, level)
+        raise WindowInvalidError.of(error.problems) from error
+    return Rule(name, WindowKind(kind), frozenset(RunKind(each) for each in kinds), shape, Level(level))
 
 
 def parse_all(definitions: object) -> list[Rule]:
-    """Return the rules of a list of windows; an error names the window's place in it."""
+    """Return the rules of a list of windows; an error names all fields that are wrong, with their windows' places."""
     if not isinstance(definitions, Sequence) or isinstance(definitions, str | bytes):
         raise WindowInvalidError("windows", "must be a list of windows.")
-    rules = []
+    rules, problems = list[Rule](), dict[str, str]()
     for index, definition in enumerate(definitions):
         try:
             rules.append(parse(definition))
         except WindowInvalidError as error:
-            sentence = str(error.details[error.field])
-            raise WindowInvalidError(f"windows.{index}.{error.field}", sentence) from error
+            problems |= {f"windows.{index}.{name}": told for name, told in error.problems.items()}
+    if problems:
+        raise WindowInvalidError.of(problems)
     return rules
 
 
@@ -82,35 +80,18 @@ def definition_of(rule: Rule) -> dict[str, Any]:
     }
 
 
-def _shape(fields: Fields, definition: Mapping[str, Any]) -> Shape:
-    starts_at, ends_at = fields.instant("starts_at"), fields.instant("ends_at")
-    if starts_at is None and ends_at is None:
-        days = frozenset(DAYS.index(day) + 1 for day in _words(definition, "days", DAYS, DAYS))
+def _shape(fields: Fields) -> Shape:
+    if not fields.has("starts_at") and not fields.has("ends_at"):
+        # Empty ones are taken, so that they are as good as absent.
+        fields.instant("starts_at"), fields.instant("ends_at")
+        days = frozenset(DAYS.index(day) + 1 for day in fields.words("days", DAYS, DAYS))
         start = fields.clock_time("start")
         seconds = fields.integer("length_seconds", least=1, most=int(MAX_LENGTH.total_seconds()))
         return Recurring(days, start, dt.timedelta(seconds=seconds), fields.time_zone())
-    if "days" in definition:
-        raise WindowInvalidError("days", "is no field of this shape of window.")
-    if starts_at is None or ends_at is None:
-        missing = "starts_at" if starts_at is None else "ends_at"
-        raise WindowInvalidError(missing, "is missing: a window that opens once has both instants.")
-    if ends_at <= starts_at:
-        raise WindowInvalidError("ends_at", "must be later than starts_at.")
-    return OneOff(starts_at, ends_at)
-
-
-def _word(fields: Fields, name: str, known: Sequence[str], default: str = "") -> str:
-    word = fields.text(name, default)
-    if word not in known:
-        raise WindowInvalidError(name, f"must be one of {', '.join(known)}.")
-    return word
-
-
-def _words(definition: Mapping[str, Any], name: str, known: Sequence[str], default: Sequence[str]) -> Sequence[str]:
-    words = definition.get(name)
-    if words is None:
-        return default
-    known_ones = [str(word) for word in known]
-    if not isinstance(words, list | tuple) or not words or any(word not in known_ones for word in words):
-        raise WindowInvalidError(name, f"must be a list of some of {', '.join(known_ones)}.")
-    return words
+    starts_at, ends_at = fields.instant("starts_at"), fields.instant("ends_at")
+    for name, instant in (("starts_at", starts_at), ("ends_at", ends_at)):
+        if instant is None:
+            fields.note(name, "is missing: a window that opens once has both instants.")
+    if starts_at is not None and ends_at is not None and ends_at <= starts_at:
+        fields.note("ends_at", "must be later than starts_at.")
+    return OneOff(starts_at or _NEVER, ends_at or _NEVER)

@@ -100,6 +100,7 @@ def test_a_repository_that_takes_no_backups_says_why() -> None:
     assert "lost data" in judged(job_body(repository))["repository_id"][0]
 
 
+WINDOW = {"name": "taken", "type": "blackout", "start": "08:00", "length_seconds": 60}
 BROKEN: dict[str, Any] = {
     "sources": [
         {"type": "mysql"},
@@ -138,7 +139,10 @@ PLACES = {
     "depends_on.1",
     "windows.0.name",
     "windows.0.type",
+    "windows.0.start",
+    "windows.0.length_seconds",
     "windows.1.start",
+    "windows.1.length_seconds",
     "schedules.0",
     "schedules.1.time",
 }
@@ -150,3 +154,42 @@ def test_each_error_has_the_place_at_which_the_body_has_it() -> None:
     del body["schedule"]
     assert set(judged(body)) == PLACES
     ApiClient().post("jobs", body).refused(400, "SOURCE_TYPE_NOT_AVAILABLE")
+
+
+CROOKED: dict[str, Any] = {
+    "schedules": [
+        {"type": "weekly", "days": ["xy"], "time": "25:00", "time_zone": "Mars", "missed": "q", "timezone": "UTC"},
+        {"type": "cron", "expression": "x", "time_zone": 5, "missed_within_seconds": 5},
+        {"type": "interval", "every_seconds": 1, "anchor": "9000-01-01T00:00:00Z"},
+        {"type": "yearly", "time_zone": "Mars"},
+    ],
+    "windows": [
+        {"name": "a", "type": "blackout", "days": ["mon"], "start": "25:00", "length_seconds": 60, "time_zone": "Mars"},
+        {"name": "TAKEN", "type": "allowed", "starts_at": "yesterday", "days": ["mon"]},
+        {"type": "q", "kinds": [], "starts_at": 5, "ends_at": "tomorrow"},
+        {"name": "b", "type": "blackout", "start": "24:00", "length_seconds": 0, "time_zone": "Mars"},
+    ],
+}
+CROOKED_FIELDS = {
+    *(f"schedules.0.{name}" for name in ("days", "time", "time_zone", "missed", "timezone")),
+    *(f"schedules.1.{name}" for name in ("expression", "time_zone", "missed_within_seconds")),
+    *(f"schedules.2.{name}" for name in ("every_seconds", "anchor")),
+    *(f"schedules.3.{name}" for name in ("type", "time_zone")),
+    *(f"windows.0.{name}" for name in ("start", "time_zone")),
+    *(f"windows.1.{name}" for name in ("name", "starts_at", "ends_at", "days")),
+    *(f"windows.2.{name}" for name in ("name", "type", "kinds", "starts_at", "ends_at")),
+    *(f"windows.3.{name}" for name in ("start", "length_seconds", "time_zone")),
+}
+
+
+def test_all_that_is_wrong_with_a_schedule_or_a_window_comes_at_once() -> None:
+    assert ApiClient().post("windows", WINDOW).status == 201
+    body = job_body(make_repository()) | CROOKED
+    del body["schedule"]
+    errors = judged(body)
+    assert set(errors) == CROOKED_FIELDS
+    assert all(len(sentences) == 1 for sentences in errors.values())
+    refused = ApiClient().post("jobs", body | {"windows": []}).refused(400, "VALIDATION_FAILED")
+    assert set(refused["details"]) == {name for name in CROOKED_FIELDS if name.startswith("schedules.")}
+    refused = ApiClient().post("windows", CROOKED["windows"][0]).refused(400, "VALIDATION_FAILED")
+    assert set(refused["details"]) == {"start", "time_zone"}

@@ -141,7 +141,12 @@ def test_by_hand_alone_there_is_no_instant() -> None:
         (BERLIN, "2026-01-01T00:00:00Z", {"count": "1e3"}, "count: "),
         (BERLIN, "2026-01-01T00:00:00Z", {"windows": "[1]"}, "windows.0.window: "),
         (BERLIN, "2026-01-01T00:00:00Z", {"windows": "{}"}, "windows: "),
-        (BERLIN, "2026-01-01T00:00:00Z", {"windows": '[{"type": "blackout"}]'}, "windows.0.start: "),
+        (
+            BERLIN,
+            "2026-01-01T00:00:00Z",
+            {"windows": '[{"type": "blackout", "length_seconds": 60}]'},
+            "windows.0.start: ",
+        ),
         (
             BERLIN,
             "2026-01-01T00:00:00Z",
