@@ -10,6 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from django.db.models import TextField, Value
+from django.db.models.functions import Cast, Concat
+
 from jobs import windows
 from jobs.models import Job, Window
 from jobs.services.new_job import checked_name
@@ -79,10 +82,17 @@ def replace_windows(job: Job, wanted: Sequence[Mapping[str, Any]], *, actor: str
     # First, so that their names are free.
     for row in pairs.ended:
         window_remove(row, actor=actor, now=now)
+    _free_names(pairs)
     for row, window in pairs.meant:
         if window_told(row) != _told_of(window, job):
             window_rewrite(row, _input(window, job), actor=actor, now=now)
     make_windows(job, pairs.added, actor=actor, now=now)
+
+
+def _free_names(pairs: _Pairs) -> None:
+    """Let windows that are to be renamed have no name that another is to take, until they have their own."""
+    renamed = [row.id for row, window in pairs.meant if checked_name(window["name"]) != row.name]
+    Window.objects.filter(id__in=renamed).update(name=Concat(Value("renamed "), Cast("id", TextField())))
 
 
 def _paired(wanted: Sequence[Mapping[str, Any]], job_id: uuid.UUID | None) -> _Pairs:

@@ -10,13 +10,14 @@ from syncova_project.access.models import AuditEntry
 from tests.api.builders import job_body
 from tests.api.client import Answer, ApiClient
 from tests.jobs.builders import make_run
-from tests.repositories.builders import make_repository
+from tests.repositories.builders import NOW, make_repository
 
 pytestmark = pytest.mark.django_db
 NOON = {"name": "noon", "type": "allowed", "start": "12:00", "length_seconds": 3600}
 OFFICE = {"name": "office", "type": "blackout", "start": "08:00", "length_seconds": 36000, "time_zone": "UTC"}
 NIGHT = {"name": "night", "type": "blackout", "start": "22:00", "length_seconds": 3600}
 CLOSED = {"name": "closed", "type": "blackout", "start": "00:00", "days": ["mon"], "length_seconds": 6 * 86400}
+MOVE = {"name": "move", "type": "blackout", "starts_at": "2026-01-01T00:00:00Z", "ends_at": "2099-01-01T00:00:00Z"}
 KEPT = ("id", "name", "type", "kinds", "days", "start", "length_seconds", "time_zone")
 
 
@@ -131,3 +132,34 @@ def test_a_preview_takes_the_windows_that_a_change_takes() -> None:
     wrong = {**body, "windows": [{**NIGHT, "time_zone": "Mars/North"}]}
     assert "windows.0.time_zone" in client.post("jobs/preview", wrong).refused(400, "VALIDATION_FAILED")["details"]
     assert Window.objects.count() == 1
+
+
+def test_windows_change_their_names_among_each_other() -> None:
+    """Two that swap, a chain, and a new one with a name that becomes free; a name of somebody else's stays refused."""
+    job = made(NOON, OFFICE, CLOSED)
+    ids = {one["name"]: one["id"] for one in job["windows"]}
+    swapped = [{**NOON, "id": ids["noon"], "name": "office"}, {**OFFICE, "id": ids["office"], "name": "Noon"}, CLOSED]
+    answer = patch(job, {"windows": swapped})
+    assert answer.status == 200, answer.json
+    shown = {one["name"]: (one["id"], one["start"]) for one in answer.json["windows"]}
+    assert (shown["office"], shown["Noon"]) == ((ids["noon"], "12:00"), (ids["office"], "08:00"))
+    told = [one.details for one in AuditEntry.objects.filter(action="window.change").order_by("id")]
+    assert [(one["before"]["name"], one["name"]) for one in told] == [("noon", "office"), ("office", "Noon")]
+    chain = [{**NOON, "id": ids["noon"], "name": "closed"}, {**CLOSED, "id": ids["closed"], "name": "other"}]
+    answer = patch(job, {"windows": [*chain, {**OFFICE, "name": "office"}]}, '"2"')
+    assert {one["name"] for one in answer.json["windows"]} == {"closed", "other", "office"}
+    made({**NIGHT, "name": "strange"}, name="foreign")
+    taken = [{**one, "name": name} for one, name in zip(chain, ("other", "strange"), strict=True)]
+    patch(job, {"windows": taken}, '"3"').refused(409, "WINDOW_NAME_TAKEN")
+    assert ApiClient().get(f"jobs/{job['id']}").json["windows"] == answer.json["windows"]
+
+
+def test_a_run_that_waits_tells_the_name_that_its_window_has_in_the_end() -> None:
+    job = made(NOON, MOVE)
+    ids = {one["name"]: one["id"] for one in job["windows"]}
+    held = {"held_code": "window", "held_subject": f"blackout {MOVE['ends_at']} move", "held_since": NOW}
+    run = make_run(Job.objects.get(id=job["id"]), "queued", **held)
+    swapped = [{**NOON, "id": ids["noon"], "name": "move"}, {**MOVE, "id": ids["move"], "name": "noon"}]
+    assert patch(job, {"windows": swapped}).status == 200
+    run = Run.objects.get(id=run.id)
+    assert (run.held_code, run.held_subject.split()[-1]) == ("window", "noon")
