@@ -1,7 +1,8 @@
 """The bytes of one file of a backup, read where the web process itself reaches the repository.
 
 Owns the engine child that reads, for the length of one answer: it gets the repository's password and a pipe, and is
-gone when the answer has ended, however that ends. What is sent short of the promised length was not whole.
+gone when the answer has ended, however that ends. What is sent short of the promised length was not whole. Who may not
+have the file any more is sent nothing further, after a few seconds: a download outlives no token.
 """
 
 import contextlib
@@ -9,9 +10,11 @@ import logging
 import os
 import select
 import shlex
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import ClassVar, Final
+
+from django.db import Error
 
 from jobs.byte_ranges import ByteRange, RangeNotSatisfiableError
 from repositories.engine.display import show_path, show_text
@@ -24,6 +27,7 @@ from repositories.models import Backup
 from repositories.opening import RepositoryAccess as Opened
 from repositories.opening import repository_access
 from syncova_project import clock, env
+from syncova_project.database_faults import reason_of
 from syncova_project.errors import ConflictError, SyncovaError, ValidationFailedError
 from syncova_project.log import single_line
 from syncova_project.web.long_answers import PLACES, STOPPING, TooManyLongAnswersError
@@ -41,6 +45,9 @@ _OF_THE_INTERPRETER: Final = ("PYTHONHOME", "LD_LIBRARY_PATH", "PYTHONDONTWRITEB
 _ROOT: Final = str(Path(__file__).resolve().parents[1])
 
 logger = logging.getLogger(__name__)
+
+
+Refusal = Callable[[], Exception | None]
 
 
 class RepositoryNotReachableError(ConflictError):
@@ -61,8 +68,8 @@ class Content:
     It holds a place for long answers until `close`.
     """
 
-    def __init__(self, backup: Backup, path: bytes, part: ByteRange | None = None) -> None:
-        """Start the engine and wait for its word that the file is there.
+    def __init__(self, backup: Backup, path: bytes, refusal: Refusal, part: ByteRange | None = None) -> None:
+        """Start the engine and wait for its word that the file is there; `refusal` is asked before each piece.
 
         Raises RepositoryNotReachableError, LookupFailedError, PathNotInBackupError, ValidationFailedError,
         RangeNotSatisfiableError, TooManyLongAnswersError.
@@ -73,7 +80,7 @@ class Content:
                 hint="Ask again in a few seconds; SYNCOVA_WEB_THREADS makes more places.",
             )
         self.is_part = part is not None
-        self._open = contextlib.ExitStack()
+        self._refusal, self._open = refusal, contextlib.ExitStack()
         self._open.callback(PLACES.give_back)
         try:
             self._begin(backup, path, part or ByteRange(None, None))
@@ -130,11 +137,20 @@ class Content:
     def _read(self) -> Generator[bytes, None, None]:
         sent, ends_at = 0, clock.monotonic() + MOST_SECONDS
         while piece := self._piece(ends_at):
+            self._refuse_ended()
             sent += len(piece)
             yield piece
         if sent != self.count:
             # Its headers have promised more: this ends the connection, and the client knows.
             raise ContentBrokenOffError(f"{sent:,} of {self.count:,} bytes were sent: the rest cannot be read.")
+
+    def _refuse_ended(self) -> None:
+        try:
+            refusal = self._refusal()
+        except Error as error:
+            raise ContentBrokenOffError(f"The download ended, since {reason_of(error)}.") from error
+        if refusal is not None:
+            raise ContentBrokenOffError(f"The download ended, since its next request would be refused: {refusal}")
 
     def _piece(self, ends_at: float) -> bytes:
         """Return the next bytes, b"" at the pipe's end."""

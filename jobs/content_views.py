@@ -1,6 +1,7 @@
 """The API of a backup's contents: one file, to be kept (7.4). Decides nothing; who took what is in the audit trail."""
 
 import uuid
+from functools import partial
 
 from django.db import transaction
 from django.http import StreamingHttpResponse
@@ -16,8 +17,10 @@ from jobs.negotiation import OwnForm
 from repositories.backup_listing import backup_of
 from repositories.engine.display import show_path
 from repositories.models import Backup
+from repositories.selectors import repository_get
 from syncova_project.access.scopes import Scope
 from syncova_project.access.services import audit_record
+from syncova_project.access.standing import Standing, Watch
 from syncova_project.rest import ApiView, actor_of
 
 
@@ -40,7 +43,9 @@ class BackupContentView(ApiView):
         path = self.query(request)["path"]
         found = backup_of(repository_id, backup)
         tag = tag_of(found.manifest_id, path)
-        content = Content(found, path, asked_range(request.headers.get("Range"), request.headers.get("If-Range"), tag))
+        part = asked_range(request.headers.get("Range"), request.headers.get("If-Range"), tag)
+        watch = Watch(Standing(request, self.scopes["GET"]), partial(repository_get, repository_id))
+        content = Content(found, path, watch.refusal, part)
         try:
             _record(actor_of(request), found, path, content)
         except BaseException:

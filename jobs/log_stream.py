@@ -9,10 +9,10 @@ import json
 import logging
 import uuid
 from collections.abc import Generator
+from functools import partial
 from typing import Final
 
 from django.db import Error, connection
-from rest_framework.exceptions import APIException
 
 from jobs.models import Run
 from jobs.representations import log_json
@@ -20,16 +20,13 @@ from jobs.run_log import LogTail
 from jobs.selectors import run_get
 from jobs.states import FINISHED_STATES
 from syncova_project import clock
-from syncova_project.access.standing import Standing
-from syncova_project.access.visibility import limit_sight, unlimited_sight
+from syncova_project.access.standing import Standing, Watch
 from syncova_project.database_faults import is_away, reason_of
 from syncova_project.error_shape import answer_to
-from syncova_project.errors import SyncovaError
 from syncova_project.web.long_answers import PLACES, TooManyLongAnswersError, pause
 
 STREAM_SECONDS: Final = 600.0
 ALIVE_SECONDS: Final = 5.0
-ASKED_SECONDS: Final = 5.0
 LOOK_SECONDS: Final = 1.0
 # How long a browser waits before it asks for the rest.
 _BEGIN: Final = b"retry: 2000\n\n"
@@ -51,7 +48,7 @@ class LogStream:
                 "As many follow logs now as this server has places for.",
                 hint="Read the log in pages meanwhile, without follow; SYNCOVA_WEB_THREADS makes more places.",
             )
-        self._pieces = _until_away(_pieces(run_id, after, _Reader(run_id, reader)))
+        self._pieces = _until_away(_pieces(run_id, after, Watch(reader, partial(run_get, run_id))))
         self._has_place = True
 
     def __iter__(self) -> "LogStream":
@@ -68,26 +65,6 @@ class LogStream:
             PLACES.give_back()
 
 
-class _Reader:
-    """Who follows, asked every few seconds."""
-
-    def __init__(self, run_id: uuid.UUID, standing: Standing) -> None:
-        self._run_id, self._standing, self._asked_at = run_id, standing, clock.monotonic()
-
-    def refusal(self) -> object:
-        """Return the error that their next request would be answered with, None while they may read on."""
-        if clock.monotonic() - self._asked_at < ASKED_SECONDS:
-            return None
-        try:
-            with unlimited_sight():
-                limit_sight(self._standing.principal().groups)
-                run_get(self._run_id)
-        except (SyncovaError, APIException) as error:
-            return answer_to(error).body()["error"]
-        self._asked_at = clock.monotonic()
-        return None
-
-
 def _until_away(pieces: Generator[bytes, None, None]) -> Generator[bytes, None, None]:
     try:
         yield from pieces
@@ -99,12 +76,12 @@ def _until_away(pieces: Generator[bytes, None, None]) -> Generator[bytes, None, 
         connection.close()
 
 
-def _pieces(run_id: uuid.UUID, after: int, reader: _Reader) -> Generator[bytes, None, None]:
+def _pieces(run_id: uuid.UUID, after: int, reader: Watch) -> Generator[bytes, None, None]:
     tail, ends_at, alive_at = LogTail(run_id, after), clock.monotonic() + STREAM_SECONDS, clock.monotonic()
     yield _BEGIN
     while clock.monotonic() < ends_at:
         if (refusal := reader.refusal()) is not None:
-            yield _event("refused", refusal)
+            yield _event("refused", answer_to(refusal).body()["error"])
             return
         # Before the lines: a run that has ended writes no more.
         state = Run.objects.filter(pk=run_id).values_list("state", "log_truncated").first()

@@ -3,13 +3,14 @@
 Owns what stands for a caller after the request's own look at them. Notes no use and counts no request.
 """
 
+from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from typing import Any, Final
 
 from django.conf import settings
 from django.contrib.auth import get_user
 from django.http import HttpRequest
-from rest_framework.exceptions import AuthenticationFailed, NotAuthenticated
+from rest_framework.exceptions import APIException, AuthenticationFailed, NotAuthenticated
 from rest_framework.request import Request
 
 from syncova_project import clock
@@ -18,6 +19,10 @@ from syncova_project.access.permissions import check_scopes
 from syncova_project.access.principals import Principal
 from syncova_project.access.scopes import Scope
 from syncova_project.access.selectors import is_live
+from syncova_project.access.visibility import limit_sight, unlimited_sight
+from syncova_project.errors import SyncovaError
+
+ASKED_SECONDS: Final = 5.0
 
 
 class Standing:
@@ -43,6 +48,27 @@ class Standing:
         if not user.is_authenticated or not user.is_active:
             raise NotAuthenticated
         return Principal.of_person(user)
+
+
+class Watch:
+    """A caller who has a long answer, asked every few seconds whether they may have more of it."""
+
+    def __init__(self, standing: Standing, look: Callable[[], object]) -> None:
+        """Watch from now on; `look` raises where what they have is not theirs to see."""
+        self._standing, self._look, self._asked_at = standing, look, clock.monotonic()
+
+    def refusal(self) -> SyncovaError | APIException | None:
+        """Return the error that their next request would be refused with, None while they may go on."""
+        if clock.monotonic() - self._asked_at < ASKED_SECONDS:
+            return None
+        try:
+            with unlimited_sight():
+                limit_sight(self._standing.principal().groups)
+                self._look()
+        except (SyncovaError, APIException) as error:
+            return error
+        self._asked_at = clock.monotonic()
+        return None
 
 
 def _of_token(seen: ApiToken) -> Principal:

@@ -13,6 +13,7 @@ from django.test import Client
 from jobs import log_stream
 from jobs.models import Run
 from syncova_project import clock
+from syncova_project.access import standing
 from syncova_project.access.models import SightLimit
 from syncova_project.access.principals import Principal
 from syncova_project.access.services import token_create, token_revoke
@@ -25,8 +26,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture(autouse=True)
 def _hasty(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
     settings.SYNCOVA_WAKE = settings.SYNCOVA_DOORBELL = ""
-    for name in ("LOOK_SECONDS", "ALIVE_SECONDS", "ASKED_SECONDS"):
+    for name in ("LOOK_SECONDS", "ALIVE_SECONDS"):
         monkeypatch.setattr(log_stream, name, 0.01)
+    monkeypatch.setattr(standing, "ASKED_SECONDS", 0.01)
 
 
 def person() -> User:

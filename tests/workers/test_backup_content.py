@@ -161,7 +161,7 @@ def test_remote_media_are_the_workers_alone() -> None:
 def test_a_download_that_breaks_off_is_short_and_leaves_nothing(
     backup: Backup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    content = Content(backup, b"large")
+    content = Content(backup, b"large", lambda: None)
     next(content)
     process = content._process
     assert process.kill()
@@ -169,7 +169,7 @@ def test_a_download_that_breaks_off_is_short_and_leaves_nothing(
         b"".join(content)
     assert broken.value.code == "CONTENT_BROKEN_OFF"
     content.close()
-    content = Content(backup, b"large")
+    content = Content(backup, b"large", lambda: None)
     next(content)
     content.close()
     content.close()
