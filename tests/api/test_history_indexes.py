@@ -26,6 +26,7 @@ pytestmark = pytest.mark.django_db
 
 # Indexes that hold active runs, however long the history is; by state, queries ask for active ones alone.
 ACTIVE = ("runs_waiting", "runs_admitted", "runs_running", "runs_one_active_per_job", "runs_by_state")
+PARTS = ("jobs_by_part_of_name", "runs_by_part_of_code", "runs_by_part_of_message")
 COUNTING = re.compile(r"\bCOUNT\s*\(|\bOFFSET\b", re.IGNORECASE)
 
 
@@ -139,14 +140,15 @@ def test_a_search_begins_in_its_indexes() -> None:
     newest = "\n".join(plan_of(query, without=("seqscan",)) for query in queries)
     assert "Seq Scan on runs" not in newest
     # Among few errors their index by age is as good for the database; it is to find those that need the other ones.
+    # What they have not sorted in yet, of earlier tests too, is read through by each search, and counts in plans.
     with connection.cursor() as database:
         database.execute("DROP INDEX runs_errors_by_age")
+        for name in PARTS:
+            database.execute("SELECT gin_clean_pending_list(%s)", [name])
     by_parts = "\n".join(plan_of(query, without=("indexscan", "indexonlyscan")) for query in queries)
     for name, plans in (
         ("runs_by_age", newest),
         ("runs_errors_by_age", newest),
-        ("jobs_by_part_of_name", by_parts),
-        ("runs_by_part_of_code", by_parts),
-        ("runs_by_part_of_message", by_parts),
+        *((name, by_parts) for name in PARTS),
     ):
         assert name in plans, plans
