@@ -33,8 +33,8 @@ from repositories.engine.source.directory import Directory, Listing, ReadAhead
 from repositories.engine.source.status import Status
 from repositories.engine.source.walker import Walker
 
-ENOUGH = 2000
-"""After so many names another process is worth its start."""
+ENOUGH = 200
+"""After so many names another process is worth its start; the later it begins, the more memory it holds of ours."""
 
 
 class AheadWalk:
