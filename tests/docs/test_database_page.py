@@ -1,5 +1,6 @@
 """The page about the database: its commands for dumps, typed as they stand there, on the servers that `up` runs."""
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -7,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from syncova_project.schema.versions import STEPS
 from tests import private_servers
-from tests.docs.test_readme import SHIM, blocks, data_of, type_in
+from tests.docs.test_readme import CLONE, SHIM, blocks, data_of, type_in
 
 
 @pytest.fixture
@@ -23,6 +25,27 @@ def home(session_directory: Path) -> Iterator[Path]:
     yield home
     type_in(home, "./syncova down")
     subprocess.run(["rm", "-rf", str(home), str(data_of(home))], check=True)
+
+
+def test_a_new_version_is_started_as_the_page_says(home: Path) -> None:
+    """All of it goes on afterwards, and the worker that was drained takes runs again."""
+    (update,) = (block for block in blocks("docs/database.md") if "git pull" in block)
+    done = type_in(
+        home, f"./syncova up --detach\n{update.replace('git pull', ':')}./syncova manage drain --list\n./syncova status"
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    told = done.stdout.splitlines()
+    assert sum("running" in line for line in told) >= 6, done.stdout
+    assert "draining" not in "\n".join(told[-12:]), done.stdout
+
+
+def test_the_version_of_the_page_is_that_of_its_step() -> None:
+    page = (CLONE / "docs" / "database.md").read_text(encoding="utf-8")
+    found = re.search(r"schema version (\d+) of (\d+), INTERRUPTED at (\S+) ", page)
+    assert found is not None
+    before, version, step = int(found[1]), int(found[2]), found[3]
+    assert (STEPS[before], version) == (step, before + 1)
+    assert f"manage migrate force {version}\n" in page
 
 
 def test_a_dump_is_made_and_restored_as_the_page_says(home: Path) -> None:
