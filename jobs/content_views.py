@@ -5,6 +5,7 @@ from functools import partial
 
 from django.db import transaction
 from django.http import StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from django.utils.http import content_disposition_header
 from rest_framework.exceptions import MethodNotAllowed
 from rest_framework.request import Request
@@ -21,31 +22,39 @@ from repositories.selectors import repository_get
 from syncova_project.access.scopes import Scope
 from syncova_project.access.services import audit_record
 from syncova_project.access.standing import Standing, Watch
-from syncova_project.rest import ApiView, actor_of
+from syncova_project.preconditions import has_already
+from syncova_project.rest import ApiView, actor_of, not_modified
 
 
 class BackupContentView(ApiView):
     """GET downloads one regular file of a backup, where the server itself reaches the repository; else 409 says how.
 
     The answer is the file's bytes and no JSON. One that is shorter than its Content-Length is not whole; Range asks
-    for one stretch (206), with the ETag in If-Range for one of the same file.
+    for one stretch (206), with the ETag in If-Range for one of the same file. A 304 reads nothing and is no entry.
     """
 
     content_negotiation_class = OwnForm
     scopes = {"GET": (Scope.BACKUPS_READ_CONTENT,)}
     queries, media = {"GET": ContentFilter}, {"GET": "application/octet-stream"}
-    ranges = frozenset({"GET"})
+    ranges = tagged = frozenset({"GET"})
 
-    def get(self, request: Request, repository_id: uuid.UUID, backup: str) -> StreamingHttpResponse:
-        """Return the file's bytes."""
+    def get(self, request: Request, repository_id: uuid.UUID, backup: str) -> HttpResponseBase:
+        """Return the file's bytes, or 304 for who has them already."""
         if request.method != "GET":
             raise MethodNotAllowed(str(request.method))
         path = self.query(request)["path"]
         found = backup_of(repository_id, backup)
         tag = tag_of(found.manifest_id, path)
+        had = request.headers.get("If-None-Match", "").strip()
+        if has_already(had, tag) and had != "*":
+            return not_modified(tag)
         part = asked_range(request.headers.get("Range"), request.headers.get("If-Range"), tag)
         watch = Watch(Standing(request, self.scopes["GET"]), partial(repository_get, repository_id))
         content = Content(found, path, watch.refusal, part)
+        if has_already(had, tag):
+            # Any state will do: only now it is known that there is one.
+            content.close()
+            return not_modified(tag)
         try:
             _record(actor_of(request), found, path, content)
         except BaseException:

@@ -37,7 +37,7 @@ from syncova_project.access.permissions import need_scope
 from syncova_project.access.scopes import Scope
 from syncova_project.paging import PageRequest, read_page
 from syncova_project.preconditions import etag
-from syncova_project.rest import ApiView, Created, NoBody, actor_of, create_once
+from syncova_project.rest import ApiView, Created, NoBody, actor_of, create_once, unless_had
 
 
 class JobsView(ApiView):
@@ -71,22 +71,25 @@ class JobsView(ApiView):
             return Created(201, _page_json(job_listed(job.id)), f"/api/v1/jobs/{job.id}")
 
         answer = create_once(request, create)
-        answer["ETag"] = etag(answer.data["revision"])
+        answer["ETag"] = etag(answer.data["revision"], answer.data)
         return answer
 
 
 class JobView(ApiView):
-    """GET shows one job, its ETag its revision; PATCH changes it (E6); DELETE ends it, its runs stay (D3)."""
+    """GET shows one job, its ETag its revision and a digest of all that is shown; PATCH changes it (E6); DELETE ends it,
+    its runs stay (D3).
+    """
 
     scopes = {"GET": (Scope.JOBS_READ,), "PATCH": (Scope.JOBS_WRITE,), "DELETE": (Scope.JOBS_WRITE,)}
     answers = {"GET": JOB, "PATCH": JOB}
     examples = {"PATCH": examples.CHANGE}
     bodies, statuses = {"PATCH": JobChange}, {"DELETE": 204}
     conditions = {"PATCH": True, "DELETE": False}
+    tagged = frozenset({"GET"})
 
     def get(self, request: Request, job_id: uuid.UUID) -> Response:
-        """Return the job, or 404."""
-        return job_answer(job_id)
+        """Return the job, 304 for who has it already, or 404."""
+        return unless_had(request, job_answer(job_id))
 
     def patch(self, request: Request, job_id: uuid.UUID) -> Response:
         """Return the job as it is now; 428 without If-Match, 412 when it has been changed since."""
@@ -201,7 +204,8 @@ class BreakerResetView(ApiView):
 def job_answer(job_id: uuid.UUID) -> Response:
     """Return a job with the tag that a change of it has to name."""
     job = job_listed(job_id)
-    return Response(_page_json(job), headers={"ETag": etag(job.revision_number)})
+    shown = _page_json(job)
+    return Response(shown, headers={"ETag": etag(job.revision_number, shown)})
 
 
 def _page_json(job: Any) -> dict[str, Any]:

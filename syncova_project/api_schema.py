@@ -116,7 +116,8 @@ class ApiSchema(AutoSchema):
         needed = self._described.conditions.get(self.method)
         found = [each for each in (query, None if needed is None else _if_match(needed=needed)) if each is not None]
         keyed = (_KEY,) if self.method in self._described.keyed else ()
-        return [*found, *keyed, *(_RANGE if self.method in self._described.ranges else ())]
+        tagged = (_IF_NONE_MATCH,) if self.method in self._described.tagged else ()
+        return [*found, *keyed, *tagged, *(_RANGE if self.method in self._described.ranges else ())]
 
     def get_request_serializer(self) -> Any:
         """Return the body that the view reads."""
@@ -144,6 +145,8 @@ class ApiSchema(AutoSchema):
             told[str(status), media] = OpenApiResponse(OpenApiTypes.BINARY, description="Done.")
         if self.method in self._described.ranges:
             told["206", media] = OpenApiResponse(OpenApiTypes.BINARY, description="The part that Range asks for.")
+        if self.method in self._described.tagged:
+            told["304"] = OpenApiResponse(None, description="You have it already.")
         if media is None or form is not None:
             success = None if status == 204 else form or OpenApiTypes.OBJECT
             told[str(status), "application/json"] = OpenApiResponse(success, description="Done.")
@@ -188,6 +191,13 @@ _KEY = OpenApiParameter(
         "Any printable ASCII text of your choice. The same request with the same key gets, for 24 hours, the answer of "
         "the first one (with the header Idempotency-Replayed), and nothing is made twice; another request is 409."
     ),
+)
+_IF_NONE_MATCH = OpenApiParameter(
+    "If-None-Match",
+    str,
+    OpenApiParameter.HEADER,
+    required=False,
+    description="The ETag of an earlier answer, or several: 304 without a body where one of them still holds.",
 )
 _RANGE = tuple(
     OpenApiParameter(name, str, OpenApiParameter.HEADER, required=False, description=told)

@@ -1,17 +1,23 @@
-"""Changes that say which state they were made for: ETag and If-Match (execution.md, section 6).
+"""Changes that say which state they were made for, and readers who say what they have: ETag, If-Match, If-None-Match.
 
-Owns the reading of the header and the two refusals. The tag is the number of a revision, not of the shown text.
+Owns the reading of both headers and the two refusals (execution.md, section 6; RFC 9110, section 13). A tag begins with
+the number of a revision, which alone a change has to name; what follows is a digest of all that is shown, since runs
+come and go without a revision, and a reader's copy must not outlive that.
 """
 
+import hashlib
+import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from syncova_project.errors import SyncovaError, ValidationFailedError
 
 HEADER: Final = "If-Match"
 # One tag or several; without its quotes a number is understood as well. W/"3" is read, but never matches.
 _TAG: Final = re.compile(r'\s*(?:(W/)?"([^"]*)"|([0-9]+))\s*')
+_OPAQUE: Final = re.compile(r'(?:W/)?("[^"]*")')
 
 
 class PreconditionRequiredError(SyncovaError):
@@ -48,9 +54,19 @@ class Condition:
 ANY_STATE: Final = Condition()
 
 
-def etag(revision: int) -> str:
-    """Return the tag of a revision as headers carry it."""
-    return f'"{revision}"'
+def etag(revision: int, shown: Mapping[str, Any] | None = None) -> str:
+    """Return the tag of a revision as headers carry it: of what is `shown` of it, or of any such answer."""
+    if shown is None:
+        return f'"{revision}"'
+    digest = hashlib.sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()
+    return f'"{revision}-{digest[:16]}"'
+
+
+def has_already(header: str | None, tag: str) -> bool:
+    """Tell whether an If-None-Match header names this tag, strong or weak, or any; what is no such list names none."""
+    if header is None or header.strip() == "*":
+        return header is not None
+    return tag in _OPAQUE.findall(header) and not _OPAQUE.sub("", header).strip(" \t,")
 
 
 def condition_of(header: str | None, *, needed: bool) -> Condition:
@@ -71,4 +87,5 @@ def condition_of(header: str | None, *, needed: bool) -> Condition:
 
 
 def _value(tag: re.Match[str]) -> str:
-    return tag[2] if tag[2] is not None else tag[3]
+    """Return the revision that a tag begins with."""
+    return (tag[2] if tag[2] is not None else tag[3]).partition("-")[0]

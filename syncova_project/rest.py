@@ -38,7 +38,7 @@ from syncova_project.error_shape import (
 from syncova_project.errors import ValidationFailedError
 from syncova_project.json_types import wrong_types
 from syncova_project.plain_names import NOT_PLAIN, is_plain
-from syncova_project.preconditions import Condition, condition_of
+from syncova_project.preconditions import Condition, condition_of, has_already
 
 Reader = type[serializers.Serializer[Any]]
 
@@ -60,7 +60,8 @@ class ApiView(APIView):
     in the words of answer_shapes, `statuses` with which status when that is not 200, `pending` the form of a 202 that
     stands for an answer to come, `media` what it answers instead of JSON, or beside it where it has a form,
     `conditions` whether it needs the header If-Match (False: reads it where it is sent), `ranges` which answer a part,
-    `keyed` which create by `create_once`, once for an Idempotency-Key.
+    `tagged` which are 304 for who has the answer already, `keyed` which create by `create_once`, once for an
+    Idempotency-Key.
     """
 
     schema = ApiSchema()
@@ -80,6 +81,7 @@ class ApiView(APIView):
     media: ClassVar[Mapping[str, str]] = {}
     conditions: ClassVar[Mapping[str, bool]] = {}
     ranges: ClassVar[frozenset[str]] = frozenset()
+    tagged: ClassVar[frozenset[str]] = frozenset()
     keyed: ClassVar[frozenset[str]] = frozenset()
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
@@ -184,6 +186,17 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
     if wait:
         response["Retry-After"] = str(int(wait) + 1)
     return response
+
+
+def not_modified(tag: str) -> Response:
+    """Return the answer to who has already what has this tag."""
+    return Response(status=HTTPStatus.NOT_MODIFIED, headers={"ETag": tag})
+
+
+def unless_had(request: Request, answer: Response) -> Response:
+    """Return an answer that has an ETag, or that the caller has it already (If-None-Match)."""
+    tag = str(answer["ETag"])
+    return not_modified(tag) if has_already(request.headers.get("If-None-Match"), tag) else answer
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ of the proxies that SYNCOVA_TRUSTED_PROXIES names. Decides no right.
 import re
 import uuid
 from collections.abc import Callable
+from http import HTTPStatus
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -86,4 +87,7 @@ class ContentSecurityMiddleware:
         response.setdefault("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=()")
         if request.path.startswith("/api/"):
             response.setdefault("Cache-Control", "no-store")
+        if response.status_code == HTTPStatus.NOT_MODIFIED:
+            # It would be that of the answer which is not sent (RFC 9110, 8.6); Django's own middleware says 0.
+            del response["Content-Length"]
         return response

@@ -51,7 +51,8 @@ def test_every_view_and_method_is_in_it_with_its_rights(described: dict[str, Any
             assert all(scope in operation["description"] for scope in scopes)
             pending = {"202"} if method in view.pending else set()
             part = {"206"} if method in view.ranges else set()
-            done = {str(view.statuses.get(method, 200)), *pending, *part}
+            had = {"304"} if method in view.tagged else set()
+            done = {str(view.statuses.get(method, 200)), *pending, *part, *had}
             assert set(operation["responses"]) == {*done, *refused(address, method, view)}
             assert operation["security"] == [{"token": []}, {"session": []}]
             assert ("requestBody" in operation) == (method in view.bodies and bool(view.bodies[method]().fields))

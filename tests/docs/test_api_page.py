@@ -47,5 +47,6 @@ def test_every_transcript_of_the_page() -> None:
         method, address = line.split()
         answer = client.request(method, address, body, **headers)
         assert answer.status == int(status), (line, answer.json)
-        assert {name: answer.headers[name] for name in told_headers} == told_headers, line
+        for name, value in told_headers.items():
+            assert re.fullmatch(re.escape(value).replace("…", "[0-9a-f]+"), answer.headers[name]), line
         assert told is None or holds(answer.json, told), (line, answer.json)

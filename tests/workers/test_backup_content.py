@@ -122,6 +122,18 @@ def test_one_stretch_of_a_file_is_sent_when_it_is_asked_for(backup: Backup) -> N
     assert long_answers.PLACES._held == 0
 
 
+def test_who_has_it_already_is_sent_nothing(backup: Backup, place: Ground) -> None:
+    """RFC 9110: before Range, and for `*` where there is such a file; read is nothing, and no entry says so."""
+    whole, _ = part(backup)
+    for had in (whole["ETag"], f'"x", W/{whole["ETag"]}', "*"):
+        response, content = part(backup, If_None_Match=had, Range="bytes=0-1")
+        assert (response.status_code, response["ETag"], content) == (304, whole["ETag"], b""), had
+    assert part(backup, If_None_Match='"x"', Range="bytes=0-1")[0].status_code == 206
+    ApiClient().get(address(backup, "none"), **{"If-None-Match": "*"}).refused(404, "PATH_NOT_IN_BACKUP")
+    assert AuditEntry.objects.filter(action="backup.read_content").count() == 2
+    assert long_answers.PLACES._held == 0
+
+
 def test_a_stretch_beyond_the_file_is_refused_with_its_size(backup: Backup) -> None:
     count = AuditEntry.objects.filter(action="backup.read_content").count()
     for asked in (f"bytes={len(LARGE)}-", "bytes=-0"):
