@@ -83,6 +83,15 @@ def test_the_six_commands_of_the_readme(home: Path) -> None:
     done = type_in(home, f"{PASSWORD}\n{commands}")
     assert done.returncode == 0, done.stdout + done.stderr
     assert same(home)
+    (shown,) = (block for block in blocks("README.md") if "$ ./syncova ctl job run" in block)
+    told = [line for line in shown.splitlines() if line and not line.startswith("$ ")]
+    assert [label_of(line) for line in done.stdout.splitlines()][-len(told) :] == [label_of(line) for line in told]
+
+
+def label_of(line: str) -> str:
+    """Return what a line of a command's answer begins with: its label, or its first word where it is a sentence."""
+    label, gap, _ = line.partition("  ")
+    return label if gap else line.partition(" ")[0]
 
 
 def test_the_quickstart(home: Path) -> None:
