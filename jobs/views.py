@@ -76,8 +76,9 @@ class JobsView(ApiView):
 
 
 class JobView(ApiView):
-    """GET shows one job, its ETag its revision and a digest of all that is shown; PATCH changes it (E6); DELETE ends it,
-    its runs stay (D3).
+    """GET shows one job; PATCH changes it (E6); DELETE ends it, its runs stay (D3).
+
+    Its ETag is its revision, with a digest of all that is shown.
     """
 
     scopes = {"GET": (Scope.JOBS_READ,), "PATCH": (Scope.JOBS_WRITE,), "DELETE": (Scope.JOBS_WRITE,)}

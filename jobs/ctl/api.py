@@ -46,10 +46,11 @@ class Api:
         given = {name: value for name, value in (query or {}).items() if value is not None}
         return self._send("GET", f"{path}?{urlencode(given)}" if given else path)
 
-    def opened(self, path: str, query: Mapping[str, Any]) -> Any:
+    def opened(self, path: str, query: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Any:
         """Return the answer at `path` for its bytes, to be closed by the caller; the server may look for them first."""
         try:
-            return self._opener.open(self._built("GET", f"{path}?{urlencode(query)}"), timeout=LONG_SECONDS)
+            asked = self._built("GET", f"{path}?{urlencode(query)}", headers=headers)
+            return self._opener.open(asked, timeout=LONG_SECONDS)
         except urllib.error.HTTPError as error:
             with error:
                 self._refused(error.code, error.read(_LIMIT))

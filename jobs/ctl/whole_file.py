@@ -9,11 +9,15 @@ import secrets
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Final
 
+from jobs.ctl.kept_parts import KeptParts
 from repositories.console.failures import CommandError, OutputLostError
 from repositories.engine.display import show_text
 
 Emit = Callable[[bytes], None]
+# Never through a link.
+_PLAIN: Final = os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 def refuse_taken(name: str, *, replace: bool) -> Path:
@@ -37,28 +41,63 @@ def refuse_taken(name: str, *, replace: bool) -> Path:
     return target
 
 
+class Draft:
+    """The file under its own name; call it with the bytes that come next. `tag` says what they are of, "" nothing."""
+
+    def __init__(self, path: Path, name: str, parts: KeptParts | None) -> None:
+        """Begin with what `parts` has of it, but for its last byte, so that there is always something to ask for."""
+        self.path, self._name, self._parts = path, name, parts
+        self.tag = (parts.take(path) if parts else None) or ""
+        with _told(name):
+            self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | (0 if self.tag else os.O_EXCL) | _PLAIN, 0o600)
+            self.length = max(os.fstat(self._descriptor).st_size - 1, 0)
+            self._cut(self.length)
+
+    def __call__(self, data: bytes) -> None:
+        _write_all(self._descriptor, data, self._name)
+        self.length += len(data)
+
+    def begin_anew(self) -> None:
+        """Forget what came."""
+        with _told(self._name):
+            self._cut(0)
+
+    def close(self) -> None:
+        """Let all of it be on the disk, and end the writing."""
+        with contextlib.ExitStack() as closing:
+            closing.callback(os.close, self._descriptor)
+            with _told(self._name):
+                os.fsync(self._descriptor)
+
+    def give_up(self) -> None:
+        """Keep what has come where it can be gone on with, else let nothing be there."""
+        with contextlib.suppress(OSError):
+            if not (self._parts and self.tag and self.length and self._parts.keep(self.path, self.tag)):
+                self.path.unlink()
+
+    def _cut(self, length: int) -> None:
+        os.ftruncate(self._descriptor, length)
+        self.length = os.lseek(self._descriptor, length, os.SEEK_SET)
+
+
 @contextlib.contextmanager
-def whole_file(target: Path, *, replace: bool) -> Iterator[Emit]:
-    """Give the function that takes the bytes; on leaving without an error the file is there, else nothing is.
+def whole_file(target: Path, *, replace: bool, parts: KeptParts | None = None) -> Iterator[Draft]:
+    """Give the draft that takes the bytes; on leaving without an error the file is there, else nothing is but, with
+    `parts`, what has come.
 
     Raises CommandError where another has come in its place meanwhile, OutputLostError where it cannot be written.
     """
     name = str(target)
-    part = target.with_name(f".syncova-{secrets.token_hex(8)}.part")
-    with _told(name):
-        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    draft = Draft(target.with_name(f".syncova-{secrets.token_hex(8)}.part"), name, parts)
     try:
         try:
-            yield lambda data: _write_all(descriptor, data, name)
-            with _told(name):
-                os.fsync(descriptor)
+            yield draft
         finally:
-            os.close(descriptor)
+            draft.close()
         with _told(name):
-            _put(part, target, replace=replace)
+            _put(draft.path, target, replace=replace)
     except BaseException:
-        with contextlib.suppress(OSError):
-            part.unlink()
+        draft.give_up()
         raise
 
 

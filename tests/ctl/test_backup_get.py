@@ -1,6 +1,7 @@
 """One file of a backup from the command line: whole, or not there at all (7.4). Real repository, engine and server."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -98,15 +99,16 @@ def test_without_hard_links_a_new_file_comes_all_the_same(tmp_path: Path, monkey
     assert sorted(os.listdir(tmp_path)) == ["file", "new"]
 
 
+class Dies(Content):
+    """The engine of the server is killed after its first piece."""
+
+    def __next__(self) -> bytes:
+        piece = super().__next__()
+        self._process.kill()
+        return piece
+
+
 def test_a_download_that_breaks_off_leaves_nothing(ctl: Ctl, backup: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Dies(Content):
-        """The engine of the server is killed after its first piece."""
-
-        def __next__(self) -> bytes:
-            piece = super().__next__()
-            self._process.kill()
-            return piece
-
     monkeypatch.setattr(content_views, "Content", Dies)
     Path("kept").write_text("mine")
     broken = ctl("backup", "get", backup, "documents/large", "-o", "kept", "--force", "--json")
@@ -167,3 +169,77 @@ def test_an_answer_without_its_length_proves_nothing(ctl: Ctl, backup: str, monk
     refused = ctl("backup", "get", backup, "documents/large")
     assert (refused.code, "does not tell how many bytes" in refused.err) == (1, True)
     assert os.listdir() == []
+
+
+def broken_off(ctl: Ctl, backup: str, *words: str) -> Path:
+    """Begin a download that breaks off, and return what is kept of it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(content_views, "Content", Dies)
+        broken = ctl("backup", "get", backup, "documents/large", "--resume", *words)
+    assert (broken.code, "what came is kept" in broken.err) == (1, True), broken.err
+    (part,) = Path().glob(".syncova-*.part")
+    assert 0 < part.stat().st_size < len(LARGE)
+    assert (part.read_bytes(), part.stat().st_mode & 0o777) == (LARGE[: part.stat().st_size], 0o600)
+    return part
+
+
+def first_bytes() -> list[int | None]:
+    entries = AuditEntry.objects.filter(action="backup.read_content").order_by("id")
+    return [one.details.get("first_byte") for one in entries]
+
+
+def test_what_broke_off_goes_on_where_it_ended(ctl: Ctl, backup: str) -> None:
+    """Of this download alone: another file, place or backup begins anew, and what is kept stays hidden beside it."""
+    part = broken_off(ctl, backup)
+    assert ctl("backup", "get", backup, "documents/large", "-o", "other", "--resume").code == 0
+    assert first_bytes() == [None, None]
+    came = part.stat().st_size
+    got = ctl("backup", "get", backup, "documents/large", "--resume")
+    assert (got.code, got.out) == (0, "large: 684 KiB\n"), got.err
+    assert first_bytes()[2:] == [came - 1]
+    assert sorted(os.listdir()) == ["large", "other"]
+    assert Path("large").read_bytes() == Path("other").read_bytes() == LARGE
+    assert Path("large").stat().st_mode & 0o777 == 0o600
+
+
+def test_what_is_kept_stays_as_long_as_it_cannot_be_gone_on_with(ctl: Ctl, backup: str, settings: Any) -> None:
+    part = broken_off(ctl, backup)
+    places, settings.SYNCOVA_LONG_ANSWERS = settings.SYNCOVA_LONG_ANSWERS, 0
+    assert ctl("backup", "get", backup, "documents/large", "--resume").code == 1
+    settings.SYNCOVA_LONG_ANSWERS = places
+    assert part.exists()
+    Path("large").write_text("mine")
+    assert ctl("backup", "get", backup, "documents/large", "--resume").code == 2
+    assert part.exists()
+    assert ctl("backup", "get", backup, "documents/large", "--resume", "--force").code == 0
+    assert (os.listdir(), Path("large").read_bytes()) == (["large"], LARGE)
+
+
+def test_what_is_of_another_tag_or_somebody_elses_is_not_gone_on_with(ctl: Ctl, backup: str) -> None:
+    part = broken_off(ctl, backup)
+    part.write_bytes(b"x" * 1000)
+    part.rename(part.with_name(part.name.rpartition("-")[0] + "-abc.part"))
+    assert ctl("backup", "get", backup, "documents/large", "--resume").code == 0
+    assert (os.listdir(), Path("large").read_bytes()) == (["large"], LARGE)
+    Path("large").unlink()
+    spoils: list[Callable[[Path], object]] = [lambda path: path.chmod(0o640), lambda path: os.link(path, "second")]
+    for spoil in spoils:
+        part = broken_off(ctl, backup)
+        part.write_bytes(b"x" * 1000)
+        spoil(part)
+        assert ctl("backup", "get", backup, "documents/large", "--resume").code == 0
+        assert Path("large").read_bytes() == LARGE
+        for name in os.listdir():
+            Path(name).unlink()
+
+
+def test_a_draft_that_had_all_but_its_name_asks_for_its_last_byte(ctl: Ctl, backup: str) -> None:
+    part = broken_off(ctl, backup)
+    part.write_bytes(LARGE)
+    assert ctl("backup", "get", backup, "documents/large", "--resume").code == 0
+    assert first_bytes() == [None, len(LARGE) - 1]
+    assert (os.listdir(), Path("large").read_bytes()) == (["large"], LARGE)
+
+
+def test_of_standard_output_nothing_is_kept(ctl: Ctl, backup: str) -> None:
+    assert ctl("backup", "get", backup, "documents/large", "-o", "-", "--resume").code == 2
