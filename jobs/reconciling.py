@@ -20,6 +20,7 @@ from jobs.models import Job, JobSource, Run, RunEvent, Schedule, Source, TaskRun
 from jobs.planning import following_of, planned
 from jobs.states import (
     ACTIVE_STATES,
+    BACKUP_GONE,
     FINISHED_STATES,
     DecisionOutcome,
     FailureClass,
@@ -33,7 +34,6 @@ from repositories.models import Backup
 from syncova_project.named_locks import NamedLock
 
 RAN_BEFORE_RESTORE: Final = "ran_before_restore"
-BACKUP_GONE: Final = "backup_gone"
 _PLANNED: Final = frozenset({Trigger.SCHEDULE, Trigger.RETRY, Trigger.REQUEUE})
 
 

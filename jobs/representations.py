@@ -4,8 +4,9 @@ Owns names and forms of the fields. Reads what jobs.listing loaded with the rows
 Times are UTC; a path is shown text, with `path_base64` beside it only where that is not the exact name.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from jobs.job_names import dependencies_json
@@ -98,12 +99,15 @@ def run_json(run: Run, sentences: HeldSentences) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class RunPage:
-    """A run with what its page shows beside it: its sources, what it found, and the run that follows it."""
+    """A run with what its page shows beside it: its sources, what it found, the run that follows it, and which of its
+    backups are gone since when.
+    """
 
     run: Run
     tasks: Sequence[TaskRun]
     findings: Sequence[RepositoryFreeze] = ()
     follower: Run | None = None
+    gone: Mapping[str, dt.datetime] = field(default_factory=dict)
 
 
 def run_page_json(page: RunPage, sentences: HeldSentences) -> dict[str, Any]:
@@ -122,7 +126,7 @@ def run_page_json(page: RunPage, sentences: HeldSentences) -> dict[str, Any]:
         "result": None if run.job_id or not run.reason_code else run.reason_parameters,
         "findings": [{"at": instant(one.frozen_at), "sentence": one.reason} for one in page.findings],
         "followed_by": _follower_json(page.follower, sentences),
-        "sources": [_task_json(task) for task in page.tasks],
+        "sources": [_task_json(task, page.gone) for task in page.tasks],
     }
 
 
@@ -261,13 +265,14 @@ def _failure_json(run: Run | TaskRun) -> dict[str, Any] | None:
     }
 
 
-def _task_json(task: TaskRun) -> dict[str, Any]:
+def _task_json(task: TaskRun, gone: Mapping[str, dt.datetime]) -> dict[str, Any]:
     return {
         "id": str(task.id),
         "source": {"id": str(task.source_id), **path_fields(bytes(task.source.normalised_id))},
         "state": task.state,
         "mode": task.mode or None,
         "backup_id": task.backup_id or None,
+        "backup_gone_at": instant(gone.get(task.backup_id)),
         "parent_backup_id": task.parent_backup_id or None,
         "manifest_id": task.manifest_id or None,
         "started_at": instant(task.started_at),

@@ -110,6 +110,7 @@ _TASK: Final = thing(
         "state": one_of(TaskState),
         "mode": or_null(one_of(BackupMode)),
         "backup_id": or_null(TEXT),
+        "backup_gone_at": or_null(INSTANT),
         "parent_backup_id": or_null(TEXT),
         "manifest_id": or_null(TEXT),
         "started_at": or_null(INSTANT),

@@ -18,7 +18,7 @@ from jobs.representations import RunPage, event_json, log_json, run_json, run_pa
 from jobs.run_answers import EVENTS, RUN, RUN_PAGE, RUNS
 from jobs.run_log import LogTail
 from jobs.searching import read_runs
-from jobs.selectors import events_of, findings_of, follower_of, run_get, task_runs_of
+from jobs.selectors import backups_gone, events_of, findings_of, follower_of, run_get, task_runs_of
 from jobs.serializers import LogFilter, PositionFilter, RunFilter
 from jobs.services import run_cancel
 from syncova_project.access.scopes import Scope
@@ -58,7 +58,7 @@ class RunView(ApiView):
     def get(self, request: Request, run_id: uuid.UUID) -> Response:
         """Return the run, or 404."""
         run = run_get(run_id)
-        page = RunPage(run, list(task_runs_of(run)), findings_of(run), follower_of(run))
+        page = RunPage(run, list(task_runs_of(run)), findings_of(run), follower_of(run), backups_gone(run))
         return Response(run_page_json(page, HeldSentences()))
 
 

@@ -14,8 +14,8 @@ from jobs import calendar
 from jobs.errors import no_such_run
 from jobs.models import Job, Run, RunEvent, Schedule, TaskRun, UpkeepPlan
 from jobs.poison import POISON
-from jobs.states import RunState, ScheduleState, Trigger
-from repositories.models import RepositoryFreeze
+from jobs.states import BACKUP_GONE, RunState, ScheduleState, Trigger
+from repositories.models import Backup, RepositoryFreeze
 from syncova_project.access.visibility import within_sight
 from syncova_project.errors import SyncovaError
 
@@ -87,6 +87,19 @@ def events_of(run: Run) -> QuerySet[RunEvent]:
 def follower_of(run: Run) -> Run | None:
     """Return the run that was queued because of this one's end: a retry, or the same again after a shutdown."""
     return runs_visible().filter(origin_run=run).order_by("id").first()
+
+
+def backups_gone(run: Run) -> dict[str, dt.datetime]:
+    """Return the backups that the run made and its repository was seen to hold no longer, and when that was seen."""
+    told = RunEvent.objects.filter(run=run, code=BACKUP_GONE).order_by("id").values_list("parameters", "at")
+    gone = {backup_id: at for parameters, at in told for backup_id in parameters.get("backups", ())}
+    if not gone:
+        return gone
+    # One that was brought back has its row again.
+    held = Backup.objects.filter(repository_id=run.repository_id, backup_id__in=list(gone))
+    for backup_id in held.values_list("backup_id", flat=True):
+        del gone[backup_id]
+    return gone
 
 
 def findings_of(run: Run) -> list[RepositoryFreeze]:

@@ -216,3 +216,6 @@ MOVES: Final[Mapping[RunState | None, frozenset[RunState]]] = {
     RunState.FAILED: frozenset(),
     RunState.CANCELLED: frozenset(),
 }
+
+# The event of a run that its repository holds a backup of it no longer; its end stays what it was.
+BACKUP_GONE: Final = "backup_gone"

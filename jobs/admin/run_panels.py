@@ -1,7 +1,7 @@
 """What the page of a run shows: what happened to it, its sources, their problems, the end of its log. Reads alone."""
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import islice
 from typing import Any, Final
 
@@ -14,6 +14,7 @@ from jobs.models import Run, RunLogChunk, TaskRun
 from jobs.operation_serializers import shown_parameters
 from jobs.run_log import LogTail
 from jobs.selectors import (
+    backups_gone,
     events_of,
     findings_of,
     follower_of,
@@ -70,11 +71,12 @@ def _about(run: Run) -> Panel:
 
 def _sources(run: Run, tasks: list[TaskRun]) -> Panel:
     backups = {one.backup_id: one.pk for one in Backup.objects.filter(run_id=run.pk).only("backup_id")}
+    gone = backups_gone(run)
     shown = [
         row(
             one.source.shown,
             marked(one.state),
-            _backup(one.backup_id, backups),
+            _backup(one.backup_id, backups, gone),
             one.files,
             one.skipped,
             one.warnings,
@@ -88,10 +90,10 @@ def _sources(run: Run, tasks: list[TaskRun]) -> Panel:
     return Panel("sources", "Sources", headings, shown, "" if shown else "The run has not reached its sources.")
 
 
-def _backup(backup_id: str, known: dict[str, uuid.UUID]) -> Cell:
+def _backup(backup_id: str, known: dict[str, uuid.UUID], gone: Collection[str]) -> Cell:
     if backup_id in known:
         return link(backup_id, address_of("repositories.backup", known[backup_id]))
-    return Cell(plain(backup_id))
+    return Cell(f"{plain(backup_id)} (gone)" if backup_id in gone else plain(backup_id))
 
 
 def _problems(tasks: list[TaskRun]) -> Panel:

@@ -124,7 +124,10 @@ def _source(source: Json) -> str:
     line = f"{source['source']['path']}: {shapes.state(source['state'])}"
     if source["failure"]:
         line += f": {show_text(source['failure']['message'])}"
-    return f"{line}, backup {source['backup_id']}" if source["backup_id"] else line
+    if source["backup_id"]:
+        line += f", backup {source['backup_id']}"
+    gone_at = source.get("backup_gone_at")
+    return f"{line}, which the repository holds no longer: seen at {shapes.exact(gone_at)}" if gone_at else line
 
 
 def _problem(problem: Json) -> str:

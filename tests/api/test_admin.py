@@ -26,6 +26,7 @@ from jobs.models import (
     UpkeepPlan,
     Window,
 )
+from jobs.reconciling import tell_gone
 from jobs.services import SourceInput, WorkerInput, worker_seen
 from jobs.states import FailureClass
 from repositories.freezing import repository_freeze
@@ -215,6 +216,19 @@ def test_a_runs_page_costs_the_same_for_any_number_of_its_rows() -> None:
         costs.append(len(queries))
         assert "✗ failed" in page
     assert costs[0] == costs[1]
+
+
+def test_a_runs_page_tells_which_of_its_backups_is_gone() -> None:
+    job = make_job()
+    run = make_run(job)
+    task_runs.create(run.id, JobSource.objects.filter(job=job).values_list("source_id", flat=True), now=NOW)
+    run.task_runs.update(backup_id="b1")
+    tell_gone(repository_id=run.repository_id, gone=[("b1", run.id)], now=NOW)
+    address = reverse("admin:jobs_run_change", args=[run.pk])
+    client = operator()
+    assert "b1 (gone)" in client.get(address).content.decode()
+    make_backup(run.repository, backup_id="b1", run_id=run.id)
+    assert "(gone)" not in client.get(address).content.decode()
 
 
 def test_nothing_is_changed_by_a_form() -> None:

@@ -13,6 +13,7 @@ from jobs.ctl.run_page import tell_run
 from jobs.database_time import database_now
 from jobs.executors import ExecutionResult, Failure, SourceResult
 from jobs.models import Run, TaskRun
+from jobs.reconciling import tell_gone
 from jobs.sentences import reason_sentence
 from jobs.states import CancelOrigin, FailureClass, TaskState
 from repositories.console.failures import Interrupted
@@ -21,6 +22,7 @@ from repositories.freezing import repository_freeze
 from tests.api.builders import start
 from tests.ctl import worker
 from tests.ctl.conftest import Ctl
+from tests.repositories.builders import make_backup
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -141,6 +143,20 @@ def test_a_swapped_repository_is_told_with_the_run_that_found_it(ctl: Ctl, job: 
     run = Run.objects.get(id=ctl("job", "run", job, "--json").json["id"])
     repository_freeze(repository_id=run.repository_id, reason="It was swapped.", run_id=run.id, now=database_now())
     assert re.search(r"found +It was swapped\.", ctl("run", "show", str(run.id)).out)
+
+
+def test_a_backup_that_is_gone_is_told_as_gone_until_it_is_back(ctl: Ctl, job: str) -> None:
+    run = Run.objects.get(id=ctl("job", "run", job, "--json").json["id"])
+    TaskRun.objects.filter(run=run).update(backup_id="b1", state="succeeded")
+    seen = database_now()
+    assert "no longer" not in ctl("run", "show", str(run.id)).out
+    tell_gone(repository_id=run.repository_id, gone=[("b1", run.id), ("b2", None)], now=seen)
+    shown = ctl("run", "show", str(run.id)).out
+    assert f"backup b1, which the repository holds no longer: seen at {seen:%Y-%m-%d %H:%M:%S} UTC" in shown
+    (source,) = ctl("run", "show", str(run.id), "--json").json["sources"]
+    assert (source["backup_id"], dt.datetime.fromisoformat(source["backup_gone_at"])) == ("b1", seen)
+    make_backup(run.repository, backup_id="b1", run_id=run.id)
+    assert "no longer" not in ctl("run", "show", str(run.id)).out
 
 
 def test_progress_silence_and_a_cancel_are_told(ctl: Ctl, running: Run) -> None:
