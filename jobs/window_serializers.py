@@ -36,7 +36,16 @@ class JobWindow(StrictSerializer):
     kinds = serializers.ListField(child=Choice([kind.value for kind in WINDOW_KINDS]), max_length=10, required=False)
     days = serializers.ListField(child=Choice(DAYS), max_length=7, required=False)
     start = serializers.CharField(max_length=10, required=False)
-    length_seconds = serializers.IntegerField(min_value=1, max_value=7 * 24 * 3600, required=False)
+    length_seconds = serializers.IntegerField(
+        min_value=1,
+        max_value=7 * 24 * 3600,
+        required=False,
+        error_messages={
+            "max_value": (
+                "Must be at most {max_value}: what is open for longer has starts_at and ends_at, and opens once."
+            ),
+        },
+    )
     time_zone = serializers.CharField(max_length=100, required=False)
     starts_at = serializers.CharField(max_length=50, required=False)
     ends_at = serializers.CharField(max_length=50, required=False)

@@ -10,7 +10,7 @@ from typer import Argument, Option
 from jobs.ctl import shapes
 from jobs.ctl.api import Api, Json
 from jobs.ctl.names import find_job, find_repository
-from jobs.ctl.refusals import RefusedError
+from jobs.ctl.refusals import RefusedError, option_of
 from jobs.ctl.schedule_options import missed_of, schedule_of, seconds_of, without_kind
 from jobs.ctl.server import find_server
 from repositories.console import exits
@@ -137,7 +137,7 @@ def _body(options: Options, schedule: dict[str, Any]) -> dict[str, Any]:
         "start_deadline_seconds": options.start_deadline,
         "max_runtime_seconds": options.max_runtime,
     }
-    return body | {name: seconds_of(text) for name, text in lengths.items() if text is not None}
+    return body | {name: seconds_of(text, option_of(name)) for name, text in lengths.items() if text is not None}
 
 
 def hook_of(text: str) -> dict[str, str]:

@@ -9,6 +9,7 @@ from jobs.ctl.api import Api, Json
 from jobs.ctl.job_create import hook_of, source_of
 from jobs.ctl.job_verbs import head
 from jobs.ctl.names import find_job, find_repository
+from jobs.ctl.refusals import option_of
 from jobs.ctl.schedule_options import missed_of, schedule_of, seconds_of
 from jobs.ctl.server import find_server
 from repositories.console import exits
@@ -152,9 +153,8 @@ def _limits(options: EditOptions) -> Json:
         "start_deadline_seconds": options.start_deadline,
         "max_runtime_seconds": options.max_runtime,
     }
-    return body | {
-        name: None if text == NONE else seconds_of(text) for name, text in lengths.items() if text is not None
-    }
+    given = {name: text for name, text in lengths.items() if text is not None}
+    return body | {name: None if text == NONE else seconds_of(text, option_of(name)) for name, text in given.items()}
 
 
 def _sources(options: EditOptions, job: Json) -> Json:

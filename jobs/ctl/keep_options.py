@@ -32,7 +32,7 @@ def keep_order(options: KeepOptions) -> Json:
     """Return the fields of an order that say what to keep, those alone that are given."""
     order: Json = {name: count for name in _COUNTS if (count := getattr(options, name))}
     if options.keep_within is not None:
-        order["keep_within_seconds"] = seconds_of(options.keep_within)
+        order["keep_within_seconds"] = seconds_of(options.keep_within, "--keep-within")
     if options.keep_tag:
         order["keep_tags"] = list(options.keep_tag)
     return order

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from jobs.ctl.schedule_options import spelled
 from repositories.console import exits
 from repositories.console.failures import Failure, ReportedFailureError
 
@@ -44,6 +45,8 @@ _OPTIONS: Final[tuple[tuple[str, str], ...]] = (
     (r"days(\.\d+)?", "the days"),
     (r"start", "--at"),
     (r"length_seconds", "--for"),
+    (r"max_seconds", "--max-duration"),
+    (r"keep_within_seconds", "--keep-within"),
     (r"starts_at", "--from"),
     (r"ends_at", "--until"),
     (r"job_id", "--job"),
@@ -51,6 +54,7 @@ _OPTIONS: Final[tuple[tuple[str, str], ...]] = (
     (r"type", "--allowed"),
     (r"(schedules?\.\d+\.)?(\w+)", ""),
 )
+_WHOLE: Final = re.compile(r"(?<![\w.-])\d{1,15}(?![\w]|\.\d)", re.ASCII)
 
 
 class RefusedError(ReportedFailureError):
@@ -88,6 +92,9 @@ def option_of(field: str) -> str:
 
 def _small(sentence: str, field: str) -> str:
     plain = sentence.removeprefix(f"{field}: ")
-    if field == "ends_at":
-        plain = plain.replace("starts_at", option_of("starts_at"))
+    for other in ("starts_at", "ends_at"):
+        plain = plain.replace(other, option_of(other))
+    if field.endswith("_seconds"):
+        # The option takes a length of time, and nobody counts days in seconds.
+        plain = _WHOLE.sub(lambda number: spelled(int(number[0])), plain)
     return plain[:1].lower() + plain[1:]

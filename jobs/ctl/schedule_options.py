@@ -36,7 +36,7 @@ def schedule_of(given: Mapping[str, str | None], time_zone: str | None) -> dict[
         return {"type": kind, **_KINDS[kind](value), **zone}
     if zone:
         raise CommandError("--every counts distances and has no time zone", hint="leave out --time-zone")
-    return {"type": "interval", "every_seconds": seconds_of(value)}
+    return {"type": "interval", "every_seconds": seconds_of(value, "--every")}
 
 
 def without_kind(option: str) -> CommandError:
@@ -50,20 +50,31 @@ def missed_of(text: str | None) -> dict[str, Any]:
         return {}
     if text in ("once", "never"):
         return {"missed": text}
-    return {"missed": "once_within", "missed_within_seconds": seconds_of(text)}
+    return {"missed": "once_within", "missed_within_seconds": seconds_of(text, "--missed")}
 
 
-def seconds_of(text: str) -> int:
-    """Return the seconds of `6h`, `90min`, `1d12h`."""
+def seconds_of(text: str, option: str) -> int:
+    """Return the seconds of `6h`, `90min`, `1d12h`; `option` is what gives it."""
     compact = text.strip().lower()
     parts = _PARTS.findall(compact)
     if not parts or "".join(number + unit for number, unit in parts) != re.sub(r"\s", "", compact):
-        raise CommandError(f"{show_text(text)} is no length of time", hint="write it as 6h, 90min or 1d12h")
+        told = show_text(_shortened(text))
+        raise CommandError(f"{option}: {told} is no length of time", hint="write it as 6h, 90min or 1d12h")
     # A number of any length is compared by its digits first: turning it into one has a limit of its own.
     seconds = sum(int(number) * _SECONDS[unit] for number, unit in parts if len(number.lstrip("0")) <= 10)
     if any(len(number.lstrip("0")) > 10 for number, _ in parts) or seconds > _LONGEST:
-        raise CommandError(f"{show_text(_shortened(text))} is too long a time", hint="give some hours or days")
+        told = show_text(_shortened(text))
+        raise CommandError(f"{option}: {told} is too long a time", hint="give some hours or days")
     return seconds
+
+
+def spelled(seconds: int) -> str:
+    """Return seconds as options have them, exact: `7d`, `1d12h`, `90s` as `1min30s`."""
+    told, rest = "", seconds
+    for unit in ("d", "h", "min", "s"):
+        count, rest = divmod(rest, _SECONDS[unit])
+        told += f"{count}{unit}" if count else ""
+    return told or "0s"
 
 
 def _hourly(value: str) -> dict[str, Any]:

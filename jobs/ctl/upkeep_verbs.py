@@ -69,7 +69,7 @@ class Prune:
         terminal, api = terminal_of(options), Api(find_server())
         order: Json = {"max_unused_percent": options.max_unused}
         if options.max_duration is not None:
-            order["max_seconds"] = seconds_of(options.max_duration)
+            order["max_seconds"] = seconds_of(options.max_duration, "--max-duration")
         plan = planned(api, terminal, queue(api, options.repository, "prune", order | {"dry_run": True}))
         if plan is None:
             return exits.FAILED

@@ -117,7 +117,7 @@ def _given(options: SaveOptions) -> dict[str, Any]:
         "type": "allowed" if options.allowed else "blackout" if options.blackout else None,
         "days": [day.strip() for day in options.days.split(",")] if options.days is not None else None,
         "start": options.at,
-        "length_seconds": seconds_of(options.length) if options.length is not None else None,
+        "length_seconds": seconds_of(options.length, "--for") if options.length is not None else None,
         "time_zone": options.time_zone,
         "starts_at": options.start,
         "ends_at": options.until,

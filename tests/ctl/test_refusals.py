@@ -29,7 +29,10 @@ def test_a_refused_option_is_named_once_and_as_it_was_typed(ctl: Ctl) -> None:
         (("--daily", "25:00"), "error: --daily: "),
         (("--max-attempts", "99"), "error: --max-attempts: "),
         (("--rpo", "1h", "--every", "6h"), "error: --rpo: "),
-        (("--every", "1s"), "error: --every: "),
+        (("--every", "1s"), "error: --every: must be from 1min to 366d, not 1s\n"),
+        (("--every", "30x"), "error: --every: 30x is no length of time\n"),
+        (("--rpo", "6"), "error: --rpo: 6 is no length of time\n"),
+        (("--max-runtime", "9000d"), "error: --max-runtime: ensure this value is less than or equal to 3660d\n"),
     ):
         refused = ctl(*create, *words)
         assert refused.code == 2
@@ -66,3 +69,25 @@ def test_a_command_to_type_stands_in_the_hint() -> None:
         error = refuse("REPOSITORY_NOT_REACHABLE", "Away.", hint, {"command": "./syncova repo dump"})
         assert error.failure.hint == told
     assert refuse("LOOKUP_FAILED", "Damaged.", "", {"code": "INTEGRITY"}).failure.exit_code == 13
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_window_that_is_open_too_long_is_told_in_the_options_own_words(ctl: Ctl) -> None:
+    for words in (["create", "w"], ["create", "w", "--dry-run"]):
+        refused = ctl("window", *words, "--at", "08:00", "--for", "8d")
+        told = "error: --for: must be at most 7d: what is open for longer has --from and --until, and opens once\n"
+        assert (refused.code, refused.err) == (2, told)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "told"),
+    [
+        ("must be from 60 to 31622400, not 30.", "must be from 1min to 366d, not 30s"),
+        ("must be at most 129600.", "must be at most 1d12h"),
+        ("must be above 0, not 3661.", "must be above 0s, not 1h1min1s"),
+        ("must be 1.5 or x7 or 7x.", "must be 1.5 or x7 or 7x"),
+    ],
+)
+def test_seconds_are_told_as_the_option_takes_them(sentence: str, told: str) -> None:
+    error = refuse("VALIDATION_FAILED", "", "", {"schedules.0.every_seconds": [sentence]})
+    assert error.failure.message == f"--every: {told}"

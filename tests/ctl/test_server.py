@@ -177,16 +177,16 @@ def test_an_empty_token_and_a_password_in_an_address_are_named(capsys: Any, monk
 
 @pytest.mark.parametrize("text", ["9" * 21 + "h", "1" * 6000 + "s", "99999999999d", "2000000000s"])
 def test_a_time_beyond_all_measure_is_called_so(text: str) -> None:
-    with pytest.raises(CommandError, match="is too long a time"):
-        seconds_of(text)
+    with pytest.raises(CommandError, match=r"^--for: [0-9]+…?[a-z]? is too long a time$"):
+        seconds_of(text, "--for")
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("6h", 21600), ("90min", 5400), ("1d12h", 129600), (" 5 m ", 300)])
 def test_lengths_of_time(text: str, seconds: int) -> None:
-    assert seconds_of(text) == seconds
+    assert seconds_of(text, "--for") == seconds
 
 
 @pytest.mark.parametrize("text", ["", "6", "h", "6x", "6h!", "-6h", "6.5h"])
 def test_what_is_no_length_of_time(text: str) -> None:
     with pytest.raises(CommandError):
-        seconds_of(text)
+        seconds_of(text, "--for")
