@@ -1,8 +1,10 @@
 """The errors of jobs and runs: stable codes with a sentence and a next step (E2, E8)."""
 
+import datetime as dt
 import uuid
 
 from syncova_project.errors import ConflictError, NotFoundError, ValidationFailedError
+from syncova_project.instants import instant
 
 
 class JobNotFoundError(NotFoundError):
@@ -33,6 +35,15 @@ def no_such_job(job_id: uuid.UUID) -> JobNotFoundError:
     """Return the error that names the job and how to find one."""
     hint = "List them with: ./syncova ctl job list"
     return JobNotFoundError(f"There is no job {job_id}.", hint=hint, details={"job": str(job_id)})
+
+
+def job_is_deleted(job_id: uuid.UUID, name: str, deleted_at: dt.datetime) -> JobNotFoundError:
+    """Return the error of a job that was, for who may see what it was; what it did stays to be read."""
+    told = {"job": str(job_id), "deleted_at": instant(deleted_at)}
+    message = f"The job {name} was deleted at {deleted_at:%Y-%m-%d %H:%M:%S} UTC."
+    return JobNotFoundError(
+        message, hint=f"Its runs stay: list them with ./syncova ctl run list --job {job_id}", details=told
+    )
 
 
 def no_such_run(run_id: uuid.UUID) -> RunNotFoundError:

@@ -13,7 +13,7 @@ from django.db.models.functions import Lower
 from jobs.errors import no_such_job
 from jobs.job_names import held_subject
 from jobs.models import Job, JobDependency, JobSource, Run, Schedule
-from jobs.selectors import jobs_visible, runs_visible
+from jobs.selectors import jobs_visible, missing_job, runs_visible
 from jobs.sentences import held_sentence, is_postponed, postponed_sentence
 from jobs.states import ACTIVE_STATES
 from syncova_project import clock
@@ -94,7 +94,7 @@ def job_listed(job_id: uuid.UUID) -> Job:
     """Return one visible job with all that its page shows; raises JobNotFoundError."""
     job = jobs_listed().filter(id=job_id).first()
     if job is None:
-        raise no_such_job(job_id)
+        raise missing_job(job_id)
     return job
 
 

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db.models import Case, Min, OuterRef, QuerySet, Subquery, When
 
 from jobs import calendar
-from jobs.errors import no_such_run
+from jobs.errors import JobNotFoundError, job_is_deleted, no_such_job, no_such_run
 from jobs.models import Job, Run, RunEvent, Schedule, TaskRun, UpkeepPlan
 from jobs.poison import POISON
 from jobs.states import BACKUP_GONE, RunState, ScheduleState, Trigger
@@ -37,6 +37,15 @@ def jobs_visible() -> QuerySet[Job]:
     seen = within_sight(Job.objects.filter(deleted_at__isnull=True), "repository__worker_group")
     kept = seen.select_related("repository", "runner")
     return kept.annotate(next_run_at=_NEXT_RUN_AT)
+
+
+def missing_job(job_id: uuid.UUID) -> JobNotFoundError:
+    """Return why there is no such job: the caller sees none, or it was deleted."""
+    rows = within_sight(Job.objects.filter(id=job_id, deleted_at__isnull=False), "repository__worker_group")
+    job = rows.first()
+    if job is None or job.deleted_at is None:
+        return no_such_job(job_id)
+    return job_is_deleted(job_id, job.name, job.deleted_at)
 
 
 def schedule_sentence(schedule: Schedule | UpkeepPlan) -> str:

@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from jobs import examples
 from jobs.answers import JOB, JOBS
 from jobs.database_time import database_now
-from jobs.listing import JOB_ORDERINGS, HeldSentences, job_listed, jobs_matching
+from jobs.listing import JOB_ORDERINGS, HeldSentences, job_listed, job_remembered, jobs_matching
 from jobs.models import Window
 from jobs.next_starts import NextStarts
 from jobs.representations import job_json, run_json
@@ -176,15 +176,15 @@ class JobRunView(ApiView):
 
 
 class JobRunsView(ApiView):
-    """GET lists the runs of one job, newest first."""
+    """GET lists the runs of one job, newest first; those of a deleted one stay."""
 
     scopes = {"GET": (Scope.JOBS_READ, Scope.RUNS_READ)}
     answers = {"GET": RUNS}
     queries = {"GET": RunFilter}
 
     def get(self, request: Request, job_id: uuid.UUID) -> Response:
-        """Return one page of the job's runs; 404 when there is no such job."""
-        job_listed(job_id)
+        """Return one page of the job's runs; 404 when there never was such a job."""
+        job_remembered(job_id)
         return runs_page(self.query(request) | {"job": job_id})
 
 

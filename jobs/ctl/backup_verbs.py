@@ -12,7 +12,7 @@ from typer import Argument, Option
 
 from jobs.ctl import shapes
 from jobs.ctl.api import Api, Json
-from jobs.ctl.names import NameUnknownError, find_job, find_repository, is_id
+from jobs.ctl.names import NameUnknownError, find_repository, is_id, remembered_job
 from jobs.ctl.patience import looks
 from jobs.ctl.server import find_server
 from repositories.console import exits
@@ -33,7 +33,7 @@ class ListOptions(OutputOptions):
     repository: Annotated[
         str | None, Option("--repository", "-r", metavar="REPOSITORY", help="In this one, by name or id.")
     ] = None
-    job: Annotated[str | None, Option("--job", metavar="JOB", help="Of this job, by name or id.")] = None
+    job: Annotated[str | None, Option("--job", metavar="JOB", help="Of this job, be it deleted; by name or id.")] = None
     source: Annotated[str | None, Option("--source", metavar="NAME", help="Of this source, as list names it.")] = None
     state: Annotated[str | None, Option("--state", metavar="STATE", help="complete, or partial.")] = None
     since: Annotated[str | None, Option("--since", metavar="TIME", help="Made then or later; UTC if no zone.")] = None
@@ -150,7 +150,7 @@ def find_backup(api: Api, backup: str) -> Json:
 def _query(api: Api, options: ListOptions) -> Json:
     return {
         "repository": None if options.repository is None else find_repository(api, options.repository)["id"],
-        "job": None if options.job is None else find_job(api, options.job)["id"],
+        "job": None if options.job is None else remembered_job(api, options.job),
         "source_name": options.source,
         "state": options.state,
         "since": _moment(options.since),

@@ -9,7 +9,7 @@ from typer import Option
 from jobs.ctl import shapes
 from jobs.ctl.api import Api, Json
 from jobs.ctl.job_verbs import JobOptions
-from jobs.ctl.names import find_job, is_id
+from jobs.ctl.names import find_job, remembered_job
 from jobs.ctl.server import find_server
 from repositories.console import exits
 from repositories.console.failures import CommandError
@@ -116,9 +116,7 @@ def _without_instants(job: Json) -> str:
 
 
 def _some(api: Api, options: CountOptions, what: str) -> list[Json]:
-    # A deleted job is found by its id alone: its name may be another one's by now.
-    job_id = options.job if is_id(options.job) else find_job(api, options.job)["id"]
-    rows = api.every(f"jobs/{job_id}/{what}", what, {"limit": min(options.limit, 200)})
+    rows = api.every(f"jobs/{remembered_job(api, options.job)}/{what}", what, {"limit": min(options.limit, 200)})
     return list(itertools.islice(rows, options.limit))
 
 

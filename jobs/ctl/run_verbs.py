@@ -8,7 +8,7 @@ from typer import Argument, Option
 
 from jobs.ctl import shapes
 from jobs.ctl.api import Api, Json
-from jobs.ctl.names import find_job, run_path
+from jobs.ctl.names import remembered_job, run_path
 from jobs.ctl.run_log import print_log
 from jobs.ctl.run_page import tell_run
 from jobs.ctl.server import find_server
@@ -36,7 +36,7 @@ class LogOptions(RunOptions):
 class ListOptions(OutputOptions):
     """What `run list` takes."""
 
-    job: Annotated[str | None, Option("--job", metavar="JOB", help="Of this job, by name or id.")] = None
+    job: Annotated[str | None, Option("--job", metavar="JOB", help="Of this job, be it deleted; by name or id.")] = None
     state: Annotated[str | None, Option("--state", metavar="STATE", help="queued, running, failed …")] = None
     limit: Annotated[int, Option("--limit", metavar="N", min=1, help="At most so many, newest first.")] = 20
 
@@ -55,7 +55,7 @@ class List:
         terminal, api = terminal_of(options), Api(find_server())
         query: Json = {"status": options.state, "limit": min(options.limit, 200)}
         if options.job is not None:
-            query["job"] = find_job(api, options.job)["id"]
+            query["job"] = remembered_job(api, options.job)
         runs = list(itertools.islice(api.every("runs", "runs", query), options.limit))
         if runs:
             terminal.columns(("ID", "PLANNED", "JOB", "STATE", "STORED", "RESULT"), map(_row, runs))

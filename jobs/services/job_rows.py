@@ -10,8 +10,9 @@ from collections.abc import Collection, Iterable, Sequence
 from django.db import IntegrityError, transaction
 
 from jobs import transitions
-from jobs.errors import JobNameTakenError, RepositoryNotReadyError, no_such_job
+from jobs.errors import JobNameTakenError, RepositoryNotReadyError
 from jobs.models import Job, JobSource, Run
+from jobs.selectors import missing_job
 from jobs.services.new_job import SourceInput
 from jobs.services.runners import source_rows
 from jobs.states import CancelOrigin, RunState
@@ -26,7 +27,7 @@ def lock_job(job_id: uuid.UUID, *, beside: Iterable[uuid.UUID] = ()) -> Job:
     """Lock a job that is not deleted, with others that are to be locked as well; raises JobNotFoundError."""
     job = lock_jobs({job_id, *beside}).get(job_id)
     if job is None:
-        raise no_such_job(job_id)
+        raise missing_job(job_id)
     return job
 
 

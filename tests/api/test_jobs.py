@@ -10,7 +10,7 @@ from jobs.database_time import database_now
 from jobs.models import Job, Run
 from jobs.services import job_pause
 from syncova_project.access.models import AuditEntry
-from tests.api.builders import job_body, make_job, make_run, start
+from tests.api.builders import NOBODY, job_body, make_job, make_run, start
 from tests.api.client import ApiClient
 from tests.repositories.builders import make_repository
 
@@ -95,7 +95,12 @@ def test_a_deleted_job_is_gone_and_its_runs_stay() -> None:
     deleted = client.delete(f"jobs/{job.id}")
     assert (deleted.status, deleted.json) == (204, None)
     for refused in (client.get(f"jobs/{job.id}"), client.delete(f"jobs/{job.id}"), client.post(f"jobs/{job.id}/run")):
-        refused.refused(404, "JOB_NOT_FOUND")
+        error = refused.refused(404, "JOB_NOT_FOUND")
+        assert error["message"].startswith(f"The job {job.name} was deleted at 20")
+        assert f"run list --job {job.id}" in error["hint"]
+    (listed,) = client.get(f"jobs/{job.id}/runs").json["runs"]
+    assert listed["id"] == str(run.id)
+    client.get(f"jobs/{NOBODY}/runs").refused(404, "JOB_NOT_FOUND")
     shown = client.get(f"runs/{run.id}")
     assert (shown.json["state"], shown.json["job"]["id"]) == ("cancelled", str(job.id))
     assert client.get("jobs").json["jobs"] == []

@@ -5,6 +5,7 @@ import pytest
 from jobs.ctl.api import Api
 from jobs.ctl.server import find_server
 from jobs.models import Job, Schedule
+from tests.api.builders import NOBODY
 from tests.ctl.conftest import Ctl
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -87,6 +88,32 @@ def test_a_deleted_job_says_by_its_id_why_an_instant_did_not_run(ctl: Ctl) -> No
     Schedule.objects.update(next_at=job.created_at)
     assert ctl("job", "delete", "home", "--yes").code == 0
     assert "the job was deleted" in ctl("job", "decisions", str(job.id)).out
+
+
+@pytest.mark.usefixtures("home")
+def test_what_a_deleted_job_did_is_found_by_its_name_too(ctl: Ctl) -> None:
+    """D3: as long as no other job has it, and as far as that is one deleted job's alone."""
+    first = str(Job.objects.get().id)
+    run_id = ctl("job", "run", "home", "--json").json["id"]
+    assert ctl("job", "delete", "home", "--yes").code == 0
+    for word in ("HOME", first):
+        assert [one["id"] for one in ctl("run", "list", "--job", word, "--json").json["runs"]] == [run_id]
+        assert "no backups" in ctl("backup", "list", "--job", word).out
+        assert len(ctl("job", "revisions", word, "--json").json["revisions"]) == 1
+    refused = ctl("job", "show", first)
+    assert "The job home was deleted at 20" in refused.err
+    assert f"ctl run list --job {first}" in refused.err
+    assert "there is no job home" in ctl("job", "show", "home").err
+    for word in ("other", NOBODY):
+        for verb in (["run", "list", "--job"], ["backup", "list", "--job"], ["job", "revisions"]):
+            assert (ctl(*verb, word).code, "there is no job" in ctl(*verb, word).err.lower()) == (1, True), verb
+    assert ctl("job", "create", "home", "--source", "/home", "-r", "vault").code == 0
+    assert ctl("run", "list", "--job", "home", "--json").json["runs"] == []
+    ctl("job", "run", "home")
+    assert ctl("job", "delete", "home", "--yes").code == 0
+    several = ctl("run", "list", "--job", "home")
+    second = str(Job.objects.latest("created_at").id)
+    assert (several.code, first in several.err, second in several.err) == (1, True, True)
 
 
 @pytest.mark.usefixtures("home")
