@@ -75,7 +75,7 @@ def test_the_cause_is_told_in_the_end(
     ended = programs.repo(verb, server.location("x", port), "--json")
     assert (ended.code, ended.json["error"]["code"]) == (1, "REPOSITORY_UNREACHABLE")
     where = f"s3://backups/x at http://127.0.0.1:{port}"
-    assert ended.json["error"]["message"] == f"{where}: connection refused (8 tries)"
+    assert ended.json["error"]["message"] == f"{where}: connection refused (8 tries in 0 s)"
     (line,) = waits(ended.err)
     assert line.startswith(f"{where}: connection refused; trying again, up to 7 times within about 5")
     assert max(map(slept.count, slept)) <= 2 * 7, "20 s stands twice in a row of waits, and seven look at once"
@@ -87,7 +87,7 @@ def test_who_wants_no_notes_gets_none(server: Server, programs: Programs, monkey
     monkeypatch.setattr(retrying, "RetryPolicy", lambda: RetryPolicy(2, sleep=lambda _: None))
     ended = programs.repo("list", server.location("x", free_port()), "-q")
     assert (ended.code, waits(ended.err)) == (1, [])
-    assert "connection refused (2 tries)" in ended.err
+    assert "connection refused (2 tries in 0 s)" in ended.err
 
 
 def test_two_servers_with_the_same_bucket_are_told_apart(server: Server, programs: Programs) -> None:

@@ -19,12 +19,9 @@ class BackgroundLoop:
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    def run(self, work: Coroutine[Any, Any, _T], timeout: float) -> _T:
-        """Return what `work` returns, or raise what it raises; TimeoutError after `timeout` seconds.
-
-        Work that is given up is cancelled.
-        """
-        future = asyncio.run_coroutine_threadsafe(asyncio.wait_for(work, timeout), self._started())
+    def run(self, work: Coroutine[Any, Any, _T]) -> _T:
+        """Return what `work` returns, or raise what it raises. Work that is given up is cancelled."""
+        future = asyncio.run_coroutine_threadsafe(work, self._started())
         try:
             return future.result()
         except BaseException:

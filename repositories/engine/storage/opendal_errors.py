@@ -24,7 +24,7 @@ from repositories.engine.errors import (
     StorageUnreachableError,
 )
 from repositories.engine.storage.base import Storage
-from repositories.engine.storage.outages import cause_in, is_for_good
+from repositories.engine.storage.outages import HINT_OF_TIME, TIMED_OUT, cause_in, hint_for, is_for_good
 from repositories.engine.storage.spoken import Spoken
 
 _STATUS: Final = re.compile(r"status: (\d{3})\b")
@@ -86,6 +86,8 @@ def opendal_errors(
     except OSError as error:
         if error.errno is not None:
             raise
+        if isinstance(error, TimeoutError):
+            raise StorageUnreachableError(f"{medium.place}: {TIMED_OUT}", hint=HINT_OF_TIME) from None
         raise translated(kind_of(error), str(error), name, medium, in_bucket=in_bucket, lacks=lacks) from None
 
 
@@ -151,7 +153,7 @@ def translated(
         # What concerns the connection concerns no object.
         return StorageUnreachableError(
             f"{shown if status is not None else place}: {_reason(text, status, code)}",
-            hint=_ROOM if status in _MAYBE_FULL else "check the location, the network and the server, then run again",
+            hint=_ROOM if status in _MAYBE_FULL else hint_for(_reason(text, status, code)),
         )
     hint = _ROOM if status in _MAYBE_FULL else "check the location and the server's log"
     return RepositoryError(f"{shown}: {_reason(text, status, code)}", hint=hint)

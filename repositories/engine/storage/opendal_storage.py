@@ -1,7 +1,8 @@
 """What the backends by OpenDAL share: connecting, reading ranges, sizes, listings in pages.
 
-Owns how the library is called: its blocking calls leave the interpreter to other threads, but for its blocking
-listing, which therefore goes through a loop of its own. No configuration but ours is read. Never tries again.
+Owns how the library is called. Its blocking calls leave the interpreter to other threads, but for its blocking listing.
+So that goes through a loop, as does all that is sent: there it can be given up when nothing moves. No configuration but
+ours is read. Never tries again.
 """
 
 import os
@@ -10,16 +11,18 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-from repositories.engine.errors import ObjectExistsError, StorageUnreachableError
+from repositories.engine.errors import ObjectExistsError
 from repositories.engine.fresh_files import remove_file
 from repositories.engine.limits import MIB
 from repositories.engine.storage.base import validate_name
 from repositories.engine.storage.loops import BackgroundLoop
+from repositories.engine.storage.moving import LONGEST_SECONDS, while_moving
 from repositories.engine.storage.remote import Pace, RemoteStorage, require
 from repositories.engine.storage.spoken import Spoken
 
 if TYPE_CHECKING:
     from opendal import AsyncOperator, Operator
+    from opendal.file import AsyncFile
     from opendal.types import Entry
 
 _PIECE: Final = MIB
@@ -27,7 +30,8 @@ _HEADER: Final = 1024
 _PAGE: Final = 1000
 _CONTROL_SECONDS: Final = 30.0
 _TRANSFER_SECONDS: Final = 60.0
-_LOOP: Final = BackgroundLoop("syncova-list")
+_SMALL: Final = 256 * 1024
+_LOOP: Final = BackgroundLoop("syncova-net")
 
 
 class OpenDalStorage(RemoteStorage):
@@ -42,8 +46,9 @@ class OpenDalStorage(RemoteStorage):
         opendal = require("opendal", "s3" if scheme == "s3" else "webdav", scheme)
         with self._errors(""):
             limit = opendal.layers.TimeoutLayer(_CONTROL_SECONDS, _TRANSFER_SECONDS)
-            self._operator: Operator = opendal.Operator(scheme, **options).layer(limit)
-            self._listing: AsyncOperator = self._operator.to_async_operator()
+            bare = opendal.Operator(scheme, **options)
+            self._operator: Operator = bare.layer(limit)
+            self._unlimited: AsyncOperator = bare.to_async_operator()
 
     def put_file(self, name: str, path: str) -> None:
         """Store a file's content and remove it."""
@@ -107,19 +112,24 @@ class OpenDalStorage(RemoteStorage):
                 self._operator.stat(name)
             raise
 
+    def _write(self, name: str, data: bytes, **options: object) -> None:
+        """Send an object in one request; a small one does not wait for others that move."""
+        longest = 0.0 if len(data) <= _SMALL else LONGEST_SECONDS
+        _LOOP.run(while_moving(_write_whole(self._unlimited, name, data, options), longest=longest))
+
     def _write_pieces(self, name: str, file: BinaryIO, **options: object) -> None:
         """Write a file's content piece by piece; an upload that fails is never completed.
 
         The handle is closed only when all is written: closing is what makes the object visible.
         """
-        writer = self._operator.open(name, "wb", **options)  # type: ignore[arg-type]
+        writer = _LOOP.run(while_moving(_open(self._unlimited, name, options)))
         try:
             while piece := file.read(_PIECE):
                 self.pace(len(piece))
-                writer.write(piece)
-            writer.close()
+                _LOOP.run(while_moving(_send(writer, piece)))
+            _LOOP.run(while_moving(_close(writer)))
         except OSError as error:
-            if error.errno is None:
+            if error.errno is None and not isinstance(error, TimeoutError):
                 self._raise_cause_of(error, name)
             raise
 
@@ -173,16 +183,10 @@ class OpenDalStorage(RemoteStorage):
             self._spoken.require(asked)
 
     def _pages_as_told(self, path: str, options: dict[str, object]) -> Iterator[list["Entry"]]:
-        try:
-            with self._errors(""):
-                entries = _LOOP.run(_begin(self._listing, path, options), _CONTROL_SECONDS)
-                while page := _LOOP.run(_page_of(entries), _TRANSFER_SECONDS):
-                    yield page
-        except TimeoutError:
-            raise StorageUnreachableError(
-                f"{self.place}: timed out, no answer to a listing in {_TRANSFER_SECONDS:.0f} s",
-                hint="check the network and the server, then run again",
-            ) from None
+        with self._errors(""):
+            entries = _LOOP.run(while_moving(_begin(self._unlimited, path, options)))
+            while page := _LOOP.run(while_moving(_page_of(entries))):
+                yield page
 
 
 def _read_up_to(read: Callable[[int | None], bytes], length: int | None) -> bytes:
@@ -193,6 +197,22 @@ def _read_up_to(read: Callable[[int | None], bytes], length: int | None) -> byte
         parts.append(part)
         missing -= len(part)
     return b"".join(parts)
+
+
+async def _write_whole(operator: "AsyncOperator", name: str, data: bytes, options: dict[str, object]) -> None:
+    await operator.write(name, data, **options)  # type: ignore[arg-type]
+
+
+async def _open(operator: "AsyncOperator", name: str, options: dict[str, object]) -> "AsyncFile":
+    return await operator.open(name, "wb", **options)  # type: ignore[arg-type]
+
+
+async def _send(writer: "AsyncFile", piece: bytes) -> None:
+    await writer.write(piece)
+
+
+async def _close(writer: "AsyncFile") -> None:
+    await writer.close()
 
 
 async def _begin(operator: "AsyncOperator", path: str, options: dict[str, object]) -> "AsyncIterator[Entry]":

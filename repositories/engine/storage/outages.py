@@ -12,13 +12,19 @@ from typing import Final
 
 from repositories.engine.display import show_count
 
+TIMED_OUT: Final = "timed out"
+HINT_OF_TIME: Final = (
+    "the server is stopped, overloaded or behind something that lets nothing through: check it, the location and the "
+    "network, then run again"
+)
+_HINT: Final = "check the location, the network and the server, then run again"
 _CAUSES: Final = (
     ("connection refused", "connection refused"),
     # So asyncio says it, whose own text is of the call.
     (f"[errno {errno.ECONNREFUSED}]", "connection refused"),
     (f"[errno {errno.ENETUNREACH}]", "the network is unreachable"),
     (f"[errno {errno.EHOSTUNREACH}]", "no route to the host"),
-    (f"[errno {errno.ETIMEDOUT}]", "timed out"),
+    (f"[errno {errno.ETIMEDOUT}]", TIMED_OUT),
     ("name or service not known", "no such host"),
     ("nodename nor servname", "no such host"),
     ("no address associated with", "no such host"),
@@ -26,8 +32,8 @@ _CAUSES: Final = (
     ("dns error", "the host's name cannot be looked up"),
     ("network is unreachable", "the network is unreachable"),
     ("no route to host", "no route to the host"),
-    ("timeout", "timed out"),
-    ("timed out", "timed out"),
+    ("timeout", TIMED_OUT),
+    ("timed out", TIMED_OUT),
     ("connection reset", "the server reset the connection"),
     ("connection closed before message", "the server closed the connection without an answer"),
     ("connection lost", "the connection broke off"),
@@ -50,6 +56,11 @@ def cause_in(text: str) -> str:
     """Return why a request failed, as far as a text tells it; empty where it tells nothing that is known."""
     low = text.lower()
     return next((cause for sign, cause in (*_FOR_GOOD, *_CAUSES) if sign in low), "")
+
+
+def hint_for(cause: str) -> str:
+    """Return the next step after a failure that can pass."""
+    return HINT_OF_TIME if cause == TIMED_OUT else _HINT
 
 
 def is_for_good(text: str) -> bool:

@@ -1,7 +1,9 @@
 """Trying again what can pass: a storage wrapper around a backend of a remote medium.
 
 Owns back-off, jitter and the question what an unanswered request has done. Only StorageUnreachableError is tried again;
-all else (refused, missing, full) is passed on at once. A put whose answer was lost is settled by reading back.
+all else (refused, missing, full) is passed on at once. A put whose answer was lost is settled by reading back. Nobody
+waits long for a server that takes requests and never answers: a minute after the first failure no try begins any more,
+unless one got on, and once a request was given up those that come after it are tried once, until one succeeds.
 """
 
 import os
@@ -12,15 +14,19 @@ from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 from repositories.engine.clock import SYSTEM_CLOCK
+from repositories.engine.display import show_count
 from repositories.engine.errors import ObjectExistsError, ObjectMissingError, StorageUnreachableError
 from repositories.engine.fresh_files import remove_file
 from repositories.engine.limits import MIB
 from repositories.engine.storage.base import StoredObject
 from repositories.engine.storage.delegating import DelegatingStorage
+from repositories.engine.storage.moving import STILL_SECONDS
 from repositories.engine.storage.outages import Notices
 from repositories.engine.storage.remote import RemoteStorage
 
 _COMPARED: Final = 4 * MIB
+_GOT_ON: Final = STILL_SECONDS + 5.0
+"""A try that took longer must have got on: one that stands still ends before."""
 _T = TypeVar("_T")
 
 
@@ -32,14 +38,17 @@ def _wait(seconds: float) -> None:
 class RetryPolicy:
     """`tries` in all; waits `first` seconds, then twice as long each time up to `longest`; jitter takes up to half off.
 
-    `chance` returns numbers from 0 to 1; `sleep` waits.
+    No try begins `patience` seconds or more after the first failure. `chance` returns numbers from 0 to 1; `sleep`
+    waits.
     """
 
     tries: int = 8
+    patience: float = 60.0
     first: float = 0.5
     longest: float = 20.0
     chance: Callable[[], float] = field(default=random.random, repr=False)
     sleep: Callable[[float], None] = field(default=_wait, repr=False)
+    monotonic: Callable[[], float] = field(default=SYSTEM_CLOCK.monotonic, repr=False)
 
     def delay(self, failures: int) -> float:
         """Return how long to wait after the `failures`-th failure in a row (from 1)."""
@@ -65,6 +74,7 @@ class RetryingStorage(DelegatingStorage):
         super().__init__(inner)
         self._policy = policy or RetryPolicy()
         self._notices = notices
+        self._outage = _Outage()
 
     def prepare(self) -> None:
         """Prepare the medium."""
@@ -117,7 +127,7 @@ class RetryingStorage(DelegatingStorage):
         tries = self._tries()
         while True:
             try:
-                self.inner.delete(name)
+                self._once(lambda: self.inner.delete(name))
             except StorageUnreachableError as error:
                 tries.wait_after(error)
             except ObjectMissingError:
@@ -132,7 +142,7 @@ class RetryingStorage(DelegatingStorage):
         tries = self._tries()
         while True:
             try:
-                self.inner.move(name, target)
+                self._once(lambda: self.inner.move(name, target))
             except StorageUnreachableError as error:
                 tries.wait_after(error)
             except (ObjectMissingError, ObjectExistsError):
@@ -146,15 +156,26 @@ class RetryingStorage(DelegatingStorage):
         tries = self._tries()
         while True:
             try:
-                return act()
+                return self._once(act)
             except StorageUnreachableError as error:
                 tries.wait_after(error)
+
+    def _once(self, act: Callable[[], _T]) -> _T:
+        is_answered = True
+        try:
+            return act()
+        except StorageUnreachableError:
+            is_answered = False
+            raise
+        finally:
+            if is_answered:
+                self._outage.given_up_at = None
 
     def _put(self, act: Callable[[], None], is_there: Callable[[], bool]) -> None:
         tries = self._tries()
         while True:
             try:
-                act()
+                self._once(act)
             except StorageUnreachableError as error:
                 tries.wait_after(error)
             except ObjectExistsError:
@@ -191,31 +212,53 @@ class RetryingStorage(DelegatingStorage):
         return True
 
     def _tries(self) -> "_Tries":
-        return _Tries(self._policy, self._notices)
+        return _Tries(self._policy, self._notices, self._outage)
+
+
+@dataclass(slots=True)
+class _Outage:
+    """When a request was given up, if none has succeeded since. Threads may see it a moment late."""
+
+    given_up_at: float | None = None
 
 
 class _Tries:
     """Those of one request."""
 
-    def __init__(self, policy: RetryPolicy, notices: Notices | None) -> None:
+    def __init__(self, policy: RetryPolicy, notices: Notices | None, outage: _Outage) -> None:
         self.failures = 0
         self._policy = policy
         self._notices = notices
-        self._begun = SYSTEM_CLOCK.monotonic()
+        self._outage = outage
+        self._began = self._begun = self._first_failure = policy.monotonic()
 
     def begin_anew(self) -> None:
         """Take note that the request got on: what fails from now on is a first failure."""
         self.failures = 0
-        self._begun = SYSTEM_CLOCK.monotonic()
+        self._outage.given_up_at = None
+        self._began = self._begun = self._policy.monotonic()
 
     def wait_after(self, error: StorageUnreachableError) -> None:
         """Count a failure, tell of it, and wait for the next try; raise the error when there is none."""
         self.failures += 1
-        left = self._policy.tries - self.failures
-        if left <= 0:
-            raise StorageUnreachableError(f"{error.message} ({self.failures} tries)", hint=error.hint) from error
+        policy, now = self._policy, self._policy.monotonic()
+        took, left = now - self._begun, policy.tries - self.failures
+        if self.failures == 1 or took > _GOT_ON:
+            self._first_failure = now
+        patience = policy.patience - (now - self._first_failure)
+        if left <= 0 or patience <= 0 or self._is_late():
+            self._outage.given_up_at = now
+            raise self._given_up(error, now) from error
         if self._notices is not None:
-            took = SYSTEM_CLOCK.monotonic() - self._begun
-            self._notices.failed(error.message, left, self._policy.longest_wait(self.failures) + left * took)
-        self._policy.sleep(self._policy.delay(self.failures))
-        self._begun = SYSTEM_CLOCK.monotonic()
+            whole = policy.longest_wait(self.failures) + left * took
+            self._notices.failed(error.message, left, min(whole, patience + took))
+        policy.sleep(policy.delay(self.failures))
+        self._begun = policy.monotonic()
+
+    def _is_late(self) -> bool:
+        given_up_at = self._outage.given_up_at
+        return given_up_at is not None and self._began >= given_up_at
+
+    def _given_up(self, error: StorageUnreachableError, now: float) -> StorageUnreachableError:
+        took = f"{show_count(self.failures, 'try')} in {now - self._began:.0f} s"
+        return StorageUnreachableError(f"{error.message} ({took})", hint=error.hint)

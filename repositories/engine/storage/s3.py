@@ -63,9 +63,9 @@ class S3Storage(OpenDalStorage):
         self.pace(len(data))
         with self._errors(name):
             if overwrite:
-                self._operator.write(name, bytes(data))
+                self._write(name, bytes(data))
             else:
-                self._operator.write(name, bytes(data), if_not_exists=True)
+                self._write(name, bytes(data), if_not_exists=True)
 
     def list_from(self, prefix: str, after: str) -> Iterator[StoredObject]:
         """Yield objects in text order, a page of the server's at a time."""

@@ -187,7 +187,8 @@ class SftpStorage(RemoteStorage):
         position = 0
         while piece := file.read(_PIECE):
             if self.pace is not no_pace:
-                await asyncio.to_thread(self.pace, len(piece))
+                with self._connection.holds.holding():
+                    await asyncio.to_thread(self.pace, len(piece))
             await target.write(piece, position)
             position += len(piece)
 

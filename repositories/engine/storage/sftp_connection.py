@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import itertools
 import logging
+import math
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -20,7 +21,8 @@ from repositories.engine.errors import (
 )
 from repositories.engine.storage.credentials import AGENT, PASSWORD, Credentials
 from repositories.engine.storage.loops import BackgroundLoop
-from repositories.engine.storage.outages import cause_in
+from repositories.engine.storage.moving import Holds, while_moving
+from repositories.engine.storage.outages import TIMED_OUT, cause_in, hint_for
 from repositories.engine.storage.remote import require
 from repositories.engine.storage.remote_locations import RemoteLocation
 from repositories.engine.storage.sftp_access import PORT, known_hosts, not_accepted, own_keys, untrusted
@@ -32,7 +34,6 @@ CHANNELS: Final = 8
 _CONNECT_SECONDS: Final = 30.0
 _ALIVE_SECONDS: Final = 15.0
 _ALIVE_TRIES: Final = 4
-_CALL_SECONDS: Final = 120.0
 # Fast in the one thread that the library has; all others that it knows follow.
 _CIPHERS: Final = ("aes128-gcm@openssh.com", "aes256-gcm@openssh.com", "chacha20-poly1305@openssh.com", "aes256-ctr")
 # After the kinds that are known of the server: one that has none of them would hang up, where its key tells more.
@@ -44,7 +45,10 @@ Work = Callable[["SFTPClient"], Coroutine[Any, Any, _T]]
 
 
 class SftpConnection:
-    """Runs work on a channel. `run` may be called from any number of threads."""
+    """Runs work on a channel. `run` may be called from any number of threads.
+
+    Work notes in `holds` what keeps it from sending.
+    """
 
     def __init__(self, location: RemoteLocation, credentials: Credentials, place: str) -> None:
         """Connect to nothing yet. Raises ExtraMissingError."""
@@ -59,11 +63,12 @@ class SftpConnection:
         self._connection: SSHClientConnection | None = None
         self._channels: list[SFTPClient] = []
         self._turn = itertools.count()
+        self.holds = Holds()
 
     def run(self, name: str, work: Work[_T]) -> _T:
         """Return what `work` returns on one of the channels; raise the storage's errors about the object `name`."""
         try:
-            return _LOOP.run(self._on_channel(work), _CALL_SECONDS)
+            return _LOOP.run(while_moving(self._on_channel(work), longest=math.inf, holds=self.holds))
         except (TimeoutError, OSError, self._ssh.Error) as error:
             # Without the cause: a traceback that is printed would show what the server sent.
             raise self._translated(error, name) from None
@@ -126,10 +131,9 @@ class SftpConnection:
             return not_accepted(self._credentials, self._place)
         if isinstance(error, ssh.KeyExchangeFailed | ssh.ProtocolNotSupported | ssh.ProtocolError):
             return RepositoryError(f"{shown}: no common way to talk to the server", hint="check host, port and user")
-        cause = "timed out" if isinstance(error, TimeoutError) else cause_in(str(error))
+        cause = TIMED_OUT if isinstance(error, TimeoutError) else cause_in(str(error))
         return StorageUnreachableError(
-            f"{self._place}: {cause or 'the server did not answer, or the connection broke off'}",
-            hint="check the location, the network and the server, then run again",
+            f"{self._place}: {cause or 'the server did not answer, or the connection broke off'}", hint=hint_for(cause)
         )
 
     def _of_server(self, error: Exception, name: str, shown: str) -> RepositoryError:

@@ -52,7 +52,7 @@ class WebDavStorage(OpenDalStorage):
         """Store an object."""
         content = bytes(data)
         self.pace(len(content))
-        self._put(name, lambda scratch: self._operator.write(scratch, content), overwrite=overwrite)
+        self._put(name, lambda scratch: self._write(scratch, content), overwrite=overwrite)
 
     def list_from(self, prefix: str, after: str) -> Iterator[StoredObject]:
         """Yield objects in text order, collection by collection."""
@@ -75,7 +75,7 @@ class WebDavStorage(OpenDalStorage):
     def _put_open_file(self, name: str, file: BinaryIO, size: int) -> None:
         def write(scratch: str) -> None:
             file.seek(0)
-            self._operator.write(scratch, self._paced(file))
+            self._write(scratch, self._paced(file))
 
         del size
         self._put(name, write, overwrite=False)

@@ -27,9 +27,10 @@ from repositories.engine.storage.credentials import (
     SECRET_ACCESS_KEY,
     Credentials,
 )
+from tests import canaries
 
-KEY_ID = "canary-key-id-5d1f"
-SECRET = "canary-secret-8a2c7e"
+KEY_ID = canaries.credential("key-id")
+SECRET = canaries.credential("secret")
 USER = "keeper"
 BUCKET = "backups"
 _SSHD = "/usr/sbin/sshd"

@@ -27,6 +27,7 @@ from tests.engine.storage.proxy import Faults, proxy
 from tests.engine.storage.servers import Server, free_port
 from tests.engine.storage.test_remote_faults import answer
 from tests.engine.storage.test_retrying import Flaky, unreachable
+from tests import canaries
 
 ServerOf = Callable[[str], Server]
 PLACES = {
@@ -34,7 +35,7 @@ PLACES = {
     "webdav": "webdavs://keeper@{host}:{port}/x",
     "sftp": "sftp://keeper@{host}:{port}/x",
 }
-SECRET = "canary-6b11"
+SECRET = canaries.credential("outages")
 CREDENTIALS = Credentials(
     {ACCESS_KEY_ID: SECRET, SECRET_ACCESS_KEY: SECRET, PASSWORD: SECRET, KNOWN_HOSTS: "/dev/null"}
 )
@@ -145,7 +146,7 @@ def test_the_first_failure_is_told_at_once_and_the_next_after_half_a_minute() ->
     told, inner = Told(), Flaky()
     inner.memory.put("marks/a", b"1")
     inner.fails = lambda number: unreachable() if number < 4 else None
-    storage = RetryingStorage(inner, RetryPolicy(8, 0.5, 3.0, sleep=lambda _: None), told.notices)
+    storage = RetryingStorage(inner, RetryPolicy(8, first=0.5, longest=3.0, sleep=lambda _: None), told.notices)
     storage.get("marks/a")
     assert told.lines == ["flaky://here: no answer; trying again, up to 7 times within about 16 s"]
     told.now = QUIET_SECONDS

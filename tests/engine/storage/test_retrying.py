@@ -76,7 +76,9 @@ def unreachable() -> StorageUnreachableError:
 
 def retrying(inner: Flaky, slept: list[float] | None = None, *, chance: float = 0.0, tries: int = 4) -> RetryingStorage:
     sleeps = slept if slept is not None else []
-    return RetryingStorage(inner, RetryPolicy(tries, 0.5, 3.0, lambda: chance, sleeps.append))
+    return RetryingStorage(
+        inner, RetryPolicy(tries, first=0.5, longest=3.0, chance=lambda: chance, sleep=sleeps.append)
+    )
 
 
 def each_call(storage: Storage, path: Path) -> dict[str, Callable[[], object]]:
@@ -108,7 +110,7 @@ def test_what_passes_is_tried_again_and_the_last_failure_is_told(call: str, tmp_
     inner.fails = lambda number: unreachable()
     inner.memory.objects.setdefault("marks/a", b"1")
     path.write_bytes(b"3")
-    with pytest.raises(StorageUnreachableError, match=r"no answer \(4 tries\)"):
+    with pytest.raises(StorageUnreachableError, match=r"no answer \(4 tries in 0 s\)"):
         each_call(retrying(inner, slept), path)[call]()
     assert slept == [0.5, 1.0, 2.0]
 
@@ -179,3 +181,45 @@ def test_a_broken_listing_goes_on_behind_the_last_name() -> None:
     found = [stored.name for stored in retrying(inner, slept).list("marks/")]
     assert found == [f"marks/{number:02}" for number in range(30)]
     assert slept, "it did break off"
+
+
+class Hanging:
+    """A medium whose failures take their time, by a clock of the test's: `seconds` each."""
+
+    def __init__(self, seconds: float, tries: int = 8) -> None:
+        self.inner, self.now, self.seconds = Flaky(), 0.0, seconds
+        self.inner.memory.put("marks/a", b"1")
+        self.inner.fails = self._fail
+        policy = RetryPolicy(tries, chance=lambda: 1.0, sleep=self._pass, monotonic=lambda: self.now)
+        self.storage = RetryingStorage(self.inner, policy)
+
+    def _fail(self, call: int) -> StorageUnreachableError:
+        del call
+        self._pass(self.seconds)
+        return unreachable()
+
+    def _pass(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.mark.parametrize(("seconds", "tries"), [(30.0, 3), (60.0, 2), (0.1, 8)])
+def test_nobody_waits_much_longer_than_two_minutes_for_a_server_that_hangs(seconds: float, tries: int) -> None:
+    """4.7: one that fails at once is tried eight times; whoever asks next is told after one try, until it answers."""
+    hanging = Hanging(seconds)
+    with pytest.raises(StorageUnreachableError, match=rf"no answer \({tries} tries in \d+ s\)"):
+        hanging.storage.get("marks/a")
+    assert hanging.now < 125
+    with pytest.raises(StorageUnreachableError, match=r"\(1 try in"):
+        hanging.storage.delete("marks/a")
+    hanging.inner.fails = lambda call: None
+    assert hanging.storage.get("marks/a") == b"1"
+    hanging.inner.fails = hanging._fail
+    with pytest.raises(StorageUnreachableError, match=rf"\({tries} tries"):
+        hanging.storage.size("marks/a")
+
+
+def test_who_gets_on_between_failures_has_all_tries() -> None:
+    """4.7: a pack takes minutes over a narrow way; being cut off then is no server that hangs."""
+    hanging = Hanging(200.0)
+    with pytest.raises(StorageUnreachableError, match="8 tries"):
+        hanging.storage.put("marks/b", b"2")

@@ -25,9 +25,10 @@ from repositories.engine.storage.remote import no_pace
 from repositories.engine.storage.remote_locations import parse_remote
 from repositories.engine.storage.retrying import RetryingStorage, RetryPolicy
 from tests.engine.storage.servers import Server
+from tests import canaries
 
 ServerOf = Callable[[str], Server]
-PASSPHRASE = "canary-passphrase-7f"
+PASSPHRASE = canaries.credential("passphrase")
 
 
 def make_key(path: Path, passphrase: str = PASSPHRASE, kind: str = "ed25519") -> str:
