@@ -4,29 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.test_readme import SHIM, blocks, type_in
-from tests.engine.repositories import local_repository
+from tests.docs.homes import blocks, home_with_repository, typed
 from tests.engine.trees import assert_same, describe
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    home = tmp_path / "home"
-    (home / "Documents" / "letters").mkdir(parents=True)
-    (home / "Documents" / "letters" / "one").write_text("one")
-    (home / "syncova").write_text(SHIM)
-    (home / "syncova").chmod(0o755)
-    for name, password in (("password", "correct horse\n"), ("second-password", "battery staple\n")):
-        (home / name).write_text(password)
-        (home / name).chmod(0o600)
-    local_repository(home / "syncova-backups")
-    return home
-
-
-def typed(home: Path, commands: str) -> str:
-    done = type_in(home, commands)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return home_with_repository(tmp_path, {"second-password": "battery staple"}, {"Documents/letters/one": "one"})
 
 
 def test_every_command_of_the_page(home: Path) -> None:

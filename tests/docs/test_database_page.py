@@ -10,7 +10,7 @@ import pytest
 
 from syncova_project.schema.versions import STEPS
 from tests import private_servers
-from tests.docs.test_readme import CLONE, SHIM, blocks, data_of, type_in
+from tests.docs.homes import CLONE, blocks, data_of, put_command, type_in
 
 
 @pytest.fixture
@@ -20,8 +20,7 @@ def home(session_directory: Path) -> Iterator[Path]:
     home = session_directory / "home"
     home.mkdir()
     (home / ".venv").symlink_to(sys.prefix)
-    (home / "syncova").write_text(SHIM)
-    (home / "syncova").chmod(0o755)
+    put_command(home)
     yield home
     type_in(home, "./syncova down")
     subprocess.run(["rm", "-rf", str(home), str(data_of(home))], check=True)

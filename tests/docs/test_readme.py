@@ -1,33 +1,15 @@
 """The README's six commands and the quickstart, typed as they stand there (1.15, A17)."""
 
-import os
-import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests import private_servers
+from tests.docs.homes import CLONE, blocks, data_of, put_command, type_in
 
-CLONE = Path(__file__).resolve().parents[2]
 PASSWORD = "(umask 077; head -c 24 /dev/urandom | base64 > ~/syncova-password)"
-# Stands for ./syncova: the same table of commands in this interpreter, and a port that is surely free.
-SHIM = f"""#!{sys.executable} -P
-import os, sys
-sys.path.insert(0, {str(CLONE)!r})
-from bootstrap.commands import find
-words = sys.argv[1:]
-extra = ["--port", "0"] if words[0] == "up" else []
-program = [part.format(clone={str(CLONE)!r}) for part in find(words[0]).program]
-os.execv(sys.executable, [sys.executable, "-P", *program, *words[1:], *extra])
-"""
-
-
-def blocks(document: str) -> list[str]:
-    """Return the code blocks of a document."""
-    return re.findall(r"^```\n(.*?)^```$", (CLONE / document).read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
 
 
 @pytest.fixture
@@ -38,37 +20,10 @@ def home(session_directory: Path) -> Iterator[Path]:
     (home / "Documents" / "letters").mkdir(parents=True)
     (home / "Documents" / "letters" / "grüße.txt").write_text("Liebe Grüße\n")
     (home / "Documents" / "link").symlink_to("letters")
-    shim = home / "syncova"
-    shim.write_text(SHIM)
-    shim.chmod(0o755)
+    put_command(home)
     yield home
     type_in(home, "./syncova down")
     subprocess.run(["rm", "-rf", str(home), str(data_of(home))], check=True)
-
-
-def data_of(home: Path) -> Path:
-    """Return the data directory of this user's stack."""
-    return home.parent / "up"
-
-
-def type_in(home: Path, commands: str) -> "subprocess.CompletedProcess[str]":
-    """Run commands in a shell of the new user."""
-    variables = {
-        "PATH": os.environ["PATH"],
-        "HOME": str(home),
-        "LANG": "C.UTF-8",
-        "PYTHONPATH": str(CLONE),
-        "SYNCOVA_DATA_DIR": str(data_of(home)),
-    }
-    return subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", commands],
-        cwd=home,
-        env=variables,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=240,
-    )
 
 
 def same(home: Path) -> bool:

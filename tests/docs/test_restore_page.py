@@ -4,29 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.test_readme import SHIM, blocks, type_in
-from tests.engine.repositories import local_repository
+from tests.docs.homes import blocks, home_with_repository, type_in, typed
 from tests.engine.trees import assert_same, describe
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    home = tmp_path / "home"
-    (home / "Documents" / "letters").mkdir(parents=True)
-    (home / "Documents" / "letters" / "one").write_text("one")
+    home = home_with_repository(tmp_path, {}, {"Documents/letters/one": "one"})
     (home / "Documents" / "link").symlink_to("letters")
-    (home / "syncova").write_text(SHIM)
-    (home / "syncova").chmod(0o755)
-    (home / "password").write_text("correct horse\n")
-    (home / "password").chmod(0o600)
-    local_repository(home / "syncova-backups")
     return home
-
-
-def typed(home: Path, commands: str) -> str:
-    done = type_in(home, f"export SYNCOVA_REPOSITORY_PASSWORD_FILE=~/password\n{commands}")
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def test_every_command_of_the_page(home: Path) -> None:

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from repositories.engine.retention.policy import Facts, KeepRules, judge
-from tests.docs.test_readme import SHIM, blocks, type_in
-from tests.engine.repositories import local_repository
+from tests.docs.homes import blocks, home_with_repository, typed
 
 PAGE = (Path(__file__).parents[2] / "docs" / "retention.md").read_text(encoding="utf-8")
 _LINE = re.compile(r"^\| (`20.+`) \| `(.+)` \| (`.+`) \|$", re.MULTILINE)
@@ -48,21 +47,7 @@ def test_the_page_has_its_examples() -> None:
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    home = tmp_path / "home"
-    (home / "Documents").mkdir(parents=True)
-    (home / "Documents" / "letter").write_text("one")
-    (home / "syncova").write_text(SHIM)
-    (home / "syncova").chmod(0o755)
-    (home / "password").write_text("correct horse\n")
-    (home / "password").chmod(0o600)
-    local_repository(home / "syncova-backups")
-    return home
-
-
-def typed(home: Path, commands: str) -> str:
-    done = type_in(home, f"export SYNCOVA_REPOSITORY_PASSWORD_FILE=~/password\n{commands}")
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return home_with_repository(tmp_path, {}, {"Documents/letter": "one"})
 
 
 def test_every_command_of_the_page(home: Path) -> None:
