@@ -8,6 +8,7 @@ from typing import Any
 
 from jobs.executors import ExecutionRequest, HookCall
 from jobs.states import HookMoment
+from tests import canaries
 from tests.workers import scenario
 from tests.workers.scenario import Ground
 from tests.workers.test_executor import request_for
@@ -15,6 +16,7 @@ from tests.workers.test_executor import request_for
 PROGRAM = """#!/bin/sh
 echo "$1 $SYNCOVA_RUN_MOMENT $SYNCOVA_RUN_SOURCE $SYNCOVA_RUN_STATE $SYNCOVA_RUN_ERROR" >> {journal}
 printf 'says %s\\033[31m\\n' "$1"
+cat {words}
 case "$SYNCOVA_RUN_SOURCE" in *spared) exit 0;; esac
 sleep "$3"
 exit "$2"
@@ -26,16 +28,17 @@ Told = Callable[[], list[list[str]]]
 def install(place: Ground, settings: Any) -> Told:
     """Write the hooks of `EXITS`; return what reads the journal. A source named `…spared` makes each of them succeed.
 
-    `slow` is ended after half a second, `stuck` has 20.
+    `slow` is ended after two seconds, in which every other has ended on a busy machine too, `stuck` has 20.
     """
     directory = place.directory / "hooks"
     directory.mkdir(mode=0o755)
-    program, journal = directory / "program", directory / "journal"
-    program.write_text(PROGRAM.format(journal=journal))
+    program, journal, words = (directory / name for name in ("program", "journal", "words"))
+    words.write_text(canaries.hook_words("journal") + "\n")
+    program.write_text(PROGRAM.format(journal=journal, words=words))
     program.chmod(0o755)
     tables = [
         f'[hooks.{name}]\nargv = ["{program}", "{name}", "{code}", "{pause}"]\n'
-        f'seconds = {0.5 if name == "slow" else 20}\nexits = {{ 75 = "skip", 1 = "warn" }}\n'
+        f'seconds = {2 if name == "slow" else 20}\nexits = {{ 75 = "skip", 1 = "warn" }}\n'
         for name, (code, pause) in EXITS.items()
     ]
     (directory / "hooks.toml").write_text("".join(tables))

@@ -96,7 +96,7 @@ def test_what_undoes_runs_also_when_no_engine_can_be_started(
 def test_a_hook_that_takes_too_long_is_ended_with_all_that_it_began(place: Ground, told: Told) -> None:
     result = execute(hooked(place, "before_job=slow"))
     assert result.failure is not None
-    assert "took longer than 0.5 s" in result.failure.message
+    assert "took longer than 2 s" in result.failure.message
     assert hook_programs.processes_of(place) == []
 
 
@@ -117,10 +117,10 @@ def test_a_cancel_ends_a_hook_that_makes_ready(place: Ground, monkeypatch: pytes
     class Impatient(Control):
         def log(self, level: str, message: str) -> None:
             super().log(level, message)
-            if "says slow" in message:
+            if "says stuck" in message:
                 self.origin = CancelOrigin.USER
 
-    result = execute(hooked(place, "before_job=slow"), Impatient())
+    result = execute(hooked(place, "before_job=stuck"), Impatient())
     assert (result.cancelled, result.failure) == (CancelOrigin.USER, None)
 
 

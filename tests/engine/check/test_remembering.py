@@ -123,7 +123,8 @@ def _check_slowly(place: str) -> None:
     class Slow(LocalStorage):
         def get(self, name: str, offset: int = 0, length: int | None = None) -> bytes:
             if name.startswith("packs/"):
-                time.sleep(0.05)
+                # Once something is recorded it goes no further, however late the kill comes.
+                time.sleep(60 if any(Path(place).glob("verified/*")) else 0.05)
             return super().get(name, offset, length)
 
     run(Slow(place), Hooks(), record_seconds=0.1)
