@@ -3,6 +3,7 @@
 Owns reading both, and saying which file is of no use and why. Shows neither what a file holds nor a library's text.
 """
 
+import asyncio
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from asyncssh import SSHKeyPair, SSHKnownHosts
 
 PORT: Final = 22
+_AGENT_SECONDS: Final = 10.0
 _LONGEST_PATH: Final = 1024
 _COMPARE: Final = "connect once with ssh and compare the key, or name a file with SYNCOVA_SFTP_KNOWN_HOSTS"
 _SET_PASSPHRASE: Final = "set SYNCOVA_SFTP_KEY_PASSPHRASE or SYNCOVA_SFTP_KEY_PASSPHRASE_FILE, or use an ssh agent"  # noqa: S105
@@ -110,18 +112,35 @@ def _knows(known: "SSHKnownHosts", location: RemoteLocation) -> bool:
     return any(known.match(location.host.strip("[]"), "", port)[:2])
 
 
-def not_accepted(given: Credentials, place: str) -> StorageRefusedError:
-    """Return the error for a server that does not let us in."""
+async def not_accepted(ssh: Any, given: Credentials, place: str) -> StorageRefusedError:
+    """Return the error for a server that does not let us in; an agent that was all we had is asked what it holds."""
     if not any(given.get(name) for name in (KEY_FILE, PASSWORD, AGENT)):
         return StorageRefusedError(
             f"{place}: the server asks for credentials, and neither key nor password is given",
             hint="set SYNCOVA_SFTP_KEY, or SYNCOVA_SFTP_PASSWORD or SYNCOVA_SFTP_PASSWORD_FILE, or use an ssh agent: "
             "see docs/storage.md",
         )
+    if not given.get(KEY_FILE) and not given.get(PASSWORD) and (lack := await _lack_of(ssh, given.get(AGENT))):
+        return StorageRefusedError(
+            f"{place}: the server asks for credentials, and the ssh agent {lack}",
+            hint="give it a key with ssh-add, or set SYNCOVA_SFTP_KEY to the path of a private key's file: see "
+            "docs/storage.md",
+        )
     return StorageRefusedError(
         f"{place}: the server does not accept the credentials",
         hint="check user, key and password; docs/storage.md names the settings",
     )
+
+
+async def _lack_of(ssh: Any, path: str) -> str:
+    """Return why an agent is of no use, empty if it holds keys."""
+    try:
+        async with await ssh.connect_agent(path) as agent:
+            keys = await asyncio.wait_for(agent.get_keys(), _AGENT_SECONDS)
+    except (OSError, ValueError, ssh.Error) as error:
+        reason = _reason(error) if isinstance(error, OSError) and error.errno else "no answer"
+        return f"cannot be asked for keys: {path}: {reason}"
+    return "" if keys else f"holds no key: {path}"
 
 
 def _reason(error: OSError) -> str:

@@ -98,6 +98,12 @@ class SftpConnection:
             connection.abort()
 
     async def _connect(self) -> "SSHClientConnection":
+        try:
+            return await self._connect_as_told()
+        except self._ssh.PermissionDenied:
+            raise await not_accepted(self._ssh, self._credentials, self._place) from None
+
+    async def _connect_as_told(self) -> "SSHClientConnection":
         location, given = self._location, self._credentials
         self._known = await asyncio.to_thread(known_hosts, self._ssh, given, self._place)
         keys = await asyncio.to_thread(own_keys, self._ssh, given, self._place)
@@ -127,8 +133,6 @@ class SftpConnection:
             return self._of_server(error, name, shown)
         if isinstance(error, ssh.HostKeyNotVerifiable):
             return untrusted(self._known, self._credentials, self._location, self._place, str(error))
-        if isinstance(error, ssh.PermissionDenied):
-            return not_accepted(self._credentials, self._place)
         if isinstance(error, ssh.KeyExchangeFailed | ssh.ProtocolNotSupported | ssh.ProtocolError):
             return RepositoryError(f"{shown}: no common way to talk to the server", hint="check host, port and user")
         cause = TIMED_OUT if isinstance(error, TimeoutError) else cause_in(str(error))

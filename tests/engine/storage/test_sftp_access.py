@@ -3,9 +3,11 @@
 Keys are made by ssh-keygen as users make them; the servers are real. Everything here is told at once: one try.
 """
 
+import contextlib
+import os
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import asyncssh
@@ -14,6 +16,7 @@ import pytest
 from repositories.engine.errors import StorageRefusedError
 from repositories.engine.storage.base import Storage
 from repositories.engine.storage.credentials import (
+    AGENT,
     KEY_FILE,
     KEY_PASSPHRASE,
     KNOWN_HOSTS,
@@ -24,8 +27,8 @@ from repositories.engine.storage.locations import open_backend
 from repositories.engine.storage.remote import no_pace
 from repositories.engine.storage.remote_locations import parse_remote
 from repositories.engine.storage.retrying import RetryingStorage, RetryPolicy
-from tests.engine.storage.servers import Server
 from tests import canaries
+from tests.engine.storage.servers import Server
 
 ServerOf = Callable[[str], Server]
 PASSPHRASE = canaries.credential("passphrase")
@@ -144,3 +147,39 @@ def test_that_no_credentials_are_given_is_told(server_of: ServerOf) -> None:
     assert "SYNCOVA_SFTP_PASSWORD" in error.hint
     error = refused(storage_of(server_of("sftp"), **{PASSWORD: "wrong"}))
     assert "the server does not accept the credentials" in error.message
+
+
+@contextlib.contextmanager
+def agent_at(path: Path) -> Iterator[str]:
+    """Run a real ssh agent, which holds no key yet."""
+    program = shutil.which("ssh-agent")
+    if program is None:
+        pytest.skip("ssh-agent is not installed here")
+    with subprocess.Popen([program, "-D", "-a", str(path)], stdout=subprocess.DEVNULL) as process:
+        try:
+            while not path.exists():
+                assert process.poll() is None
+            yield str(path)
+        finally:
+            process.terminate()
+
+
+def test_an_agent_without_a_key_is_told_as_such(server_of: ServerOf, tmp_path: Path) -> None:
+    server, key = server_of("openssh"), tmp_path / "key"
+    with agent_at(tmp_path / "agent") as agent:
+        storage = storage_of(server, **{KEY_FILE: "", AGENT: agent})
+        error = refused(storage)
+        assert error.message.endswith(f"the server asks for credentials, and the ssh agent holds no key: {agent}")
+        assert "ssh-add" in error.hint
+        make_key(key, "")
+        subprocess.run(["ssh-add", "-q", str(key)], env={**os.environ, "SSH_AUTH_SOCK": agent}, check=True)
+        assert "does not accept the credentials" in refused(storage).message
+        with (server.directory.parent / "authorized").open("a") as authorized:
+            authorized.write(Path(f"{key}.pub").read_text())
+        assert [*storage.list("nothing/")] == []
+
+
+def test_an_agent_that_is_not_there_is_told_as_such(server_of: ServerOf, tmp_path: Path) -> None:
+    path = tmp_path / "gone"
+    error = refused(storage_of(server_of("openssh"), **{KEY_FILE: "", AGENT: str(path)}))
+    assert f"the ssh agent cannot be asked for keys: {path}: No such file" in error.message
