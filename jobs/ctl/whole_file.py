@@ -46,7 +46,7 @@ class Draft:
 
     def __init__(self, path: Path, name: str, parts: KeptParts | None) -> None:
         """Begin with what `parts` has of it, but for its last byte, so that there is always something to ask for."""
-        self.path, self._name, self._parts = path, name, parts
+        self.path, self._name, self._parts, self._is_on_disk = path, name, parts, False
         self.tag = (parts.take(path) if parts else None) or ""
         with _told(name):
             self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | (0 if self.tag else os.O_EXCL) | _PLAIN, 0o600)
@@ -68,11 +68,13 @@ class Draft:
             closing.callback(os.close, self._descriptor)
             with _told(self._name):
                 os.fsync(self._descriptor)
+            self._is_on_disk = True
 
     def give_up(self) -> None:
         """Keep what has come where it can be gone on with, else let nothing be there."""
+        is_of_use = self._is_on_disk and self.tag and self.length
         with contextlib.suppress(OSError):
-            if not (self._parts and self.tag and self.length and self._parts.keep(self.path, self.tag)):
+            if not (self._parts and is_of_use and self._parts.keep(self.path, self.tag)):
                 self.path.unlink()
 
     def _cut(self, length: int) -> None:

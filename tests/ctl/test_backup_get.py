@@ -9,6 +9,7 @@ import pytest
 
 from jobs import content_views
 from jobs.backup_content import Content
+from jobs.ctl.kept_parts import KeptParts
 from jobs.ctl.whole_file import whole_file
 from repositories.console.failures import CommandError, OutputLostError
 from repositories.models import Backup
@@ -243,3 +244,25 @@ def test_a_draft_that_had_all_but_its_name_asks_for_its_last_byte(ctl: Ctl, back
 
 def test_of_standard_output_nothing_is_kept(ctl: Ctl, backup: str) -> None:
     assert ctl("backup", "get", backup, "documents/large", "-o", "-", "--resume").code == 2
+
+
+def test_what_may_not_be_on_the_disk_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a failure to flush, nobody knows which of the bytes are there."""
+
+    def fails(_descriptor: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    def write() -> None:
+        with whole_file(tmp_path / "file", replace=False, parts=KeptParts(tmp_path / "file", ("a",))) as draft:
+            draft.tag = '"abc"'
+            draft(b"half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write()
+    (part,) = tmp_path.iterdir()
+    assert (part.name.endswith("-abc.part"), part.read_bytes()) == (True, b"half")
+    monkeypatch.setattr(os, "fsync", fails)
+    with pytest.raises(OutputLostError):
+        write()
+    assert os.listdir(tmp_path) == []
