@@ -19,6 +19,13 @@ from syncova_project.connection_urls import database_settings
 from syncova_project.embedded import postgres, servers, valkey
 from syncova_project.embedded.layout import Layout
 from tests import private_servers
+from tests.canaries_watch import capfd as capfd
+from tests.canaries_watch import capsys as capsys
+from tests.canaries_watch import pytest_runtest_logreport as pytest_runtest_logreport
+from tests.canaries_watch import pytest_sessionfinish as pytest_sessionfinish
+from tests.canaries_watch import pytest_terminal_summary as pytest_terminal_summary
+from tests.canaries_watch import tmp_path as tmp_path
+from tests.canaries_watch import watch_children
 
 _ENDED: list[Any] = []
 _MADE_BY_MIGRATE = ("django_content_type", "auth_permission")
@@ -27,6 +34,7 @@ _MADE_BY_MIGRATE = ("django_content_type", "auth_permission")
 def pytest_configure(config: pytest.Config) -> None:
     """Give this process settings of its own before any test is collected."""
     _take_signals_again()
+    watch_children()
     for name in [name for name in os.environ if name.startswith("SYNCOVA_") and name != "SYNCOVA_SERVICE_USER"]:
         del os.environ[name]
     manager = private_servers.session_directory()

@@ -5,6 +5,7 @@ The second share's output follows when the first has ended. Where a file, a dire
 that needs the terminal, one pytest runs.
 """
 
+import json
 import os
 import re
 import signal
@@ -13,9 +14,14 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import IO
+
+from tests.canaries_allowed import RULES, SECRET_FILE
+from tests.canaries_sweep import Sweep
+from tests.canaries_watch import MET
 
 # As long as all the others; what it has beside the engine's needs no database of the tests.
 SECOND = (
@@ -56,8 +62,9 @@ def main(arguments: Sequence[str]) -> int:
         codes = [share.wait() for share in shares]
         later.seek(0)
         second = _show(later)
-    sys.stdout.write(summary(first, second))
-    return combined(codes)
+    sys.stdout.write(summary(first.last, second.last))
+    told = _told_canaries([first.sweep, second.sweep], [place, place + "b"], whole=not given)
+    return combined(codes) or told
 
 
 def is_whole(given: Sequence[str]) -> bool:
@@ -91,15 +98,36 @@ def _pytest(place: str) -> list[str]:
     return [sys.executable, "-m", "pytest", f"--basetemp={Path(place)}"]
 
 
-def _show(stream: IO[str] | None) -> str:
-    """Copy a share's output; return its last line of figures."""
-    last = ""
+@dataclass
+class _Shown:
+    """What a share said: its last line of figures, and the canaries in all of it."""
+
+    last: str = ""
+    sweep: Sweep = field(default_factory=Sweep)
+
+
+def _show(stream: IO[str] | None) -> _Shown:
+    """Copy a share's output and look at it for canaries."""
+    shown = _Shown()
     for line in stream or ():
         sys.stdout.write(line)
         sys.stdout.flush()
         if _LAST_LINE.match(line):
-            last = line
-    return last
+            shown.last = line
+        shown.sweep.text("output of the suite", line)
+    return shown
+
+
+def _told_canaries(sweeps: Sequence[Sweep], places: Sequence[str], *, whole: bool) -> int:
+    """Tell what canaries the output held, and which rule a whole run never met; return the exit code."""
+    found = [line for sweep in sweeps for line in sweep.found]
+    notes = [Path(place) / MET for place in places]
+    if whole and all(note.exists() for note in notes):
+        met = {name for note in notes for name in json.loads(note.read_text())}
+        unmet = {SECRET_FILE, *(rule.name for rule in RULES)} - met
+        sys.stdout.writelines(f"nothing met the rule {name!r} of tests/canaries_allowed.py\n" for name in sorted(unmet))
+    sys.stdout.writelines(f"canary: {line}\n" for line in found)
+    return int(bool(found))
 
 
 def _pass_signals_on(shares: Sequence[subprocess.Popen[str]]) -> None:

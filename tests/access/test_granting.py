@@ -7,17 +7,18 @@ from django.contrib.auth.models import Group, Permission, User
 from django.test import Client
 
 from syncova_project.access.models import AuditEntry, SightLimit
+from tests import canaries
 from tests.access.test_logins import edit
 
 pytestmark = pytest.mark.django_db
-PASSWORD = "a-new-password-7731"
+PASSWORD, FIRST = canaries.login_password("new"), canaries.login_password("first")
 NEW = {"password1": PASSWORD, "password2": PASSWORD, "usable_password": "true"}
 MANAGES = ("add_user", "change_user", "delete_user", "add_group", "change_group", "delete_group", "jobs.read")
 
 
 def manager(**limit: Any) -> tuple[User, Client]:
     """Return somebody who may change people and groups, and see jobs, but is no superuser."""
-    user = User.objects.create_user("umgr", password="correct horse", is_staff=True)
+    user = User.objects.create_user("umgr", password=FIRST, is_staff=True)
     user.user_permissions.set(Permission.objects.filter(codename__in=MANAGES))
     if limit:
         SightLimit.objects.create(user=user, **limit)
@@ -52,7 +53,7 @@ def test_who_sees_some_repositories_only_changes_no_people_but_their_own_passwor
         several = {"action": "delete_selected", "_selected_action": [bob.pk], "post": "yes"}
         client.post(f"/admin/auth/{noun}/", several)
     assert (passwords(), Group.objects.filter(name="weekend").count()) == (before, 1)
-    own = {"old_password": "correct horse", "new_password1": PASSWORD, "new_password2": PASSWORD}
+    own = {"old_password": FIRST, "new_password1": PASSWORD, "new_password2": PASSWORD}
     assert "new_password1" in client.get("/admin/password_change/").content.decode()
     assert client.post("/admin/password_change/", own).status_code == 302
     assert User.objects.get(pk=user.pk).check_password(PASSWORD)

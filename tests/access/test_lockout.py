@@ -11,9 +11,10 @@ from django.test import Client
 from syncova_project import clock
 from syncova_project.access import lockout
 from syncova_project.access.models import AuditEntry, LoginAttempt
+from tests import canaries
 from tests.jobs.rivals import at_once
 
-RIGHT, WRONG = "correct horse battery", "CANARY-guess-81"
+RIGHT, WRONG = canaries.login_password("right"), canaries.login_password("wrong")
 LIMIT = lockout.LIMITS["both"]
 
 

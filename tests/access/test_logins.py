@@ -7,10 +7,11 @@ from django.contrib.auth.models import Group, Permission, User
 from django.test import Client
 
 from syncova_project.access.models import AuditEntry, SightLimit
+from tests import canaries
 
 pytestmark = pytest.mark.django_db
-PASSWORD = "CANARY-right-5512"
-WRONG = "CANARY-wrong-1734"
+PASSWORD = canaries.login_password("right")
+WRONG = canaries.login_password("wrong")
 LOGIN = "/admin/login/"
 
 

@@ -12,6 +12,7 @@ from django.test import Client
 
 from syncova_project.access.people import rights_of
 from syncova_project.access.scopes import ALL_SCOPES, READY_GROUPS, Scope
+from tests import canaries
 from tests.api.builders import NOBODY
 from tests.api.client import ApiClient
 
@@ -23,7 +24,7 @@ WINDOW = f"windows/{NOBODY}"
 
 def member(group: str, **fields: Any) -> User:
     MIGRATION.make_groups(apps, None)
-    user = User.objects.create_user("bob", password="correct horse", is_staff=True, **fields)
+    user = User.objects.create_user("bob", password=canaries.login_password("bob"), is_staff=True, **fields)
     user.groups.add(Group.objects.get(name=group))
     return user
 

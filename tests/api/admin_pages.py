@@ -5,6 +5,8 @@ import re
 from django.contrib.auth import get_user_model
 from django.test import Client
 
+from tests import canaries
+
 # Control codes, a direction override, markup, a rich tag, line breaks, quotes and a backslash in one name.
 HOSTILE = "a\x1b[31m\u202e<script>alert(1)</script>[/b]\nb\t'\"\\\x9b"
 # A script, style, picture, form or link of another host.
@@ -16,7 +18,7 @@ FORBIDDEN = ["<script>alert(1)", "\x1b", "\u202e", "\x9b"]
 
 def operator() -> Client:
     """Return a logged-in superuser."""
-    user = get_user_model().objects.create_superuser("operator", password="not a secret")
+    user = get_user_model().objects.create_superuser("operator", password=canaries.login_password("operator"))
     client = Client()
     client.force_login(user)
     return client

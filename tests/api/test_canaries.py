@@ -16,11 +16,13 @@ from repositories import views
 from repositories.models import Repository
 from syncova_project.access.tokens import make_token
 from syncova_project.log import JsonFormatter, TextFormatter
+from tests import canaries
 from tests.api.builders import make_job, make_run
 from tests.api.client import ApiClient
 
 pytestmark = pytest.mark.django_db
-PASSWORD, LOGIN, GUESS = "CANARY-vault-4f1d", "CANARY-login-77c0", "CANARY-guess-90ab"
+PASSWORD = canaries.repository_password("vault")
+LOGIN, GUESS = canaries.login_password("alice"), canaries.login_password("guess")
 LISTS = ("jobs", "runs", "queue", "repositories", "windows", "backups", "audit", "tokens")
 BODY = {"name": "vault", "location": "/srv/vault", "password": PASSWORD}
 

@@ -14,6 +14,7 @@ from jobs.run_log import LogLine
 from jobs.states import RunState
 from syncova_project import clock
 from syncova_project.celery import app
+from tests import canaries
 from tests.api.builders import job_body, start
 from tests.api.client import ApiClient
 from tests.api.test_canaries import Collected, dump
@@ -22,7 +23,7 @@ from tests.workers.test_executor import Control, execute
 from workers import doorbell
 
 pytestmark = pytest.mark.django_db
-SAID, NAMED = "CANARY-said-2b8e", "CANARY-named-5c61"
+SAID, NAMED = canaries.hook_words("speak"), canaries.source_name("run")
 HOOKS = """
 [hooks.speak]
 argv = ["/bin/sh", "{program}"]

@@ -17,6 +17,7 @@ from syncova_project.access import standing
 from syncova_project.access.models import SightLimit
 from syncova_project.access.principals import Principal
 from syncova_project.access.services import token_create, token_revoke
+from tests import canaries
 from tests.api.builders import make_job, make_run, start
 from tests.repositories.builders import make_repository
 
@@ -37,7 +38,7 @@ def person() -> User:
         codename="runs.read", content_type__app_label="access", content_type__model="apitoken"
     )
     group.permissions.add(right)
-    user = User.objects.create_user("nora", password="correct horse")
+    user = User.objects.create_user("nora", password=canaries.login_password("nora"))
     user.groups.add(group)
     return user
 

@@ -16,6 +16,7 @@ from jobs.services import job_change, job_depend
 from syncova_project.access.models import AuditEntry, SightLimit
 from syncova_project.access.visibility import visible_groups
 from syncova_project.preconditions import ANY_STATE
+from tests import canaries
 from tests.api.client import ApiClient
 from tests.api.test_visibility import client_of
 from tests.ctl.conftest import Ctl, ctl, plan  # noqa: F401 - fixtures
@@ -23,7 +24,7 @@ from tests.jobs.builders import NOW, make_job, make_run
 from tests.repositories.builders import make_repository
 
 pytestmark = pytest.mark.django_db
-SECRET = "payroll-of-the-south"
+SECRET = canaries.source_name("payroll-of-the-south")
 HELD = {
     "dependency": "Waits for another job: its run has not ended.",
     "dependency_paused": "Waits for another job, which is paused.",

@@ -13,13 +13,14 @@ from repositories.models import Repository
 from repositories.services import observe_repository_id, repository_inspected, repository_inspection_failed
 from syncova_project import clock
 from syncova_project.access.models import AuditEntry
+from tests import canaries
 from tests.api.client import ApiClient
 from tests.repositories import doorbells
 from tests.repositories.builders import NOW, make_repository, new_id, random_hex
 
 pytestmark = pytest.mark.django_db
 NOBODY = "repositories/01900000-0000-7000-8000-000000000000"
-BODY = {"name": "vault", "location": "/srv/vault", "password": "CANARY-99aa"}
+BODY = {"name": "vault", "location": "/srv/vault", "password": canaries.repository_password("vault")}
 HOSTILE = "a\x1b[31m\u202e<script>alert(1)</script>[/b]\n\t'\"\\"
 
 

@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
+from tests import canaries
 from tests.cli.programs import Ended, Programs
 from tests.engine.repositories import PASSWORD
 
-NEW = "new password"
+NEW = canaries.repository_password("new")
 SECRETS = (PASSWORD.decode(), NEW)
 
 

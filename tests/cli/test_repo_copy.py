@@ -10,8 +10,11 @@ import pytest
 from repositories.console import exits
 from repositories.engine.repository import CreateOptions, create_repository
 from repositories.engine.storage.local import LocalStorage
+from tests import canaries
 from tests.cli.programs import Ended, Programs
 from tests.engine.repositories import CHEAP
+
+SECOND = canaries.repository_password("second")
 
 
 @pytest.fixture
@@ -25,9 +28,9 @@ def tree(tmp_path: Path) -> Path:
 @pytest.fixture
 def second(tmp_path: Path) -> Path:
     """An unrelated repository with a password of its own."""
-    options = CreateOptions(password=b"battery staple", kdf=CHEAP, reserve_bytes=10)
+    options = CreateOptions(password=SECOND.encode(), kdf=CHEAP, reserve_bytes=10)
     create_repository(LocalStorage(str(tmp_path / "second")), options)
-    (tmp_path / "second password").write_text("battery staple\n")
+    (tmp_path / "second password").write_text(SECOND + "\n")
     (tmp_path / "second password").chmod(0o600)
     return tmp_path / "second"
 

@@ -13,6 +13,7 @@ from jobs.ctl.program import main
 from syncova_project import clock
 from syncova_project.access.scopes import ALL_SCOPES
 from syncova_project.access.services import token_create
+from tests import canaries
 from tests.ctl import worker
 
 
@@ -60,7 +61,7 @@ def ctl(live_server: Any, plan: worker.Plan, monkeypatch: Any, capsys: Any, tmp_
     worker.register_worker()
     _, token = token_create(name="ctl", scopes=ALL_SCOPES, now=clock.now())
     (tmp_path / "token").write_text(token + "\n")
-    (tmp_path / "password").write_text("a password\n")
+    (tmp_path / "password").write_text(canaries.repository_password("ctl") + "\n")
     (tmp_path / "password").chmod(0o600)
     monkeypatch.setenv("SYNCOVA_URL", live_server.url)
     monkeypatch.setenv("SYNCOVA_TOKEN_FILE", str(tmp_path / "token"))

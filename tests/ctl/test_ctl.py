@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from jobs.models import Job, Run
+from tests import canaries
 from tests.ctl import worker
 from tests.ctl.conftest import Ctl
 
@@ -238,7 +239,7 @@ def test_a_wrong_token_is_told_without_showing_it(ctl: Ctl, monkeypatch: Any) ->
 def test_the_password_is_no_argument_and_in_no_output(ctl: Ctl, plan: worker.Plan) -> None:
     plan.opening = worker.has_wrong_password
     result = ctl("repository", "register", "vault", "/srv/vault", "-v")
-    assert "a password" not in result.out + result.err
+    assert canaries.repository_password("ctl") not in result.out + result.err
     assert "password=" not in ctl("repository", "register", "--help").out
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests import private_servers
+from tests.canaries_watch import SESSION
 from tests.embedded.stack import Bench
 
 # What a session directory may take so that a data directory in one of its own directories still fits.
@@ -22,6 +23,7 @@ def tmp_path(session_directory: Path) -> Iterator[Path]:
     place = session_directory if len(os.fsencode(session_directory)) <= _ROOM else Path("/var/tmp")
     directory = Path(tempfile.mkdtemp(prefix="t-", dir=place))
     yield directory
+    SESSION.tree(directory)
     shutil.rmtree(directory, ignore_errors=True)
 
 

@@ -17,9 +17,10 @@ from repositories.engine.restore import Deletion, Overwrite, RestorePlan, Restor
 from repositories.engine.storage.base import Storage
 from repositories.engine.storage.local import LocalStorage
 from repositories.engine.storage.memory import MemoryStorage
+from tests import canaries
 from tests.engine.chance import drawn_by_tests
 
-PASSWORD = b"correct horse"
+PASSWORD = canaries.repository_password("first").encode()
 _RESERVE = bytes(4 * MIB)
 CHEAP = KdfParameters(memory_kib=64, iterations=1, lanes=1)
 

@@ -21,7 +21,8 @@ from repositories.engine.keychain import open_keychain, rotate
 from repositories.engine.repository import CreateOptions, create_repository, open_repository
 from repositories.engine.storage.local import LocalStorage
 from tests.engine.contents import commit, require_readable
-from tests.engine.fakes import CHEAP, PASSWORD
+from tests.engine.fakes import CHEAP
+from tests.engine.repositories import PASSWORD
 
 _UNKILLED_SECONDS = 3.0
 

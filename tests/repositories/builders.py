@@ -7,6 +7,7 @@ from typing import Any
 from repositories.engine.ids import uuid7
 from repositories.models import Backup, Repository, RepositoryState
 from repositories.vault import password_context, seal
+from tests import canaries
 
 NOW = dt.datetime(2026, 11, 30, 2, 0, tzinfo=dt.UTC)
 
@@ -25,7 +26,7 @@ def make_repository(**fields: Any) -> Repository:
     values: dict[str, Any] = {
         "name": f"repository {row_id.hex[-8:]}",
         "location": f"/srv/{row_id.hex}",
-        "sealed_password": seal(b"a password", password_context(row_id)),
+        "sealed_password": seal(canaries.repository_password("registered").encode(), password_context(row_id)),
         "state": RepositoryState.ACTIVE,
         "repository_id": random_hex(),
         "created_at": NOW,

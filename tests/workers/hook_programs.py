@@ -16,7 +16,7 @@ from tests.workers.test_executor import request_for
 PROGRAM = """#!/bin/sh
 echo "$1 $SYNCOVA_RUN_MOMENT $SYNCOVA_RUN_SOURCE $SYNCOVA_RUN_STATE $SYNCOVA_RUN_ERROR" >> {journal}
 printf 'says %s\\033[31m\\n' "$1"
-cat {words}
+[ "$1" != warn ] || cat {words}
 case "$SYNCOVA_RUN_SOURCE" in *spared) exit 0;; esac
 sleep "$3"
 exit "$2"

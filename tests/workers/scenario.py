@@ -26,9 +26,11 @@ from repositories.models import Backup, Repository, RepositoryFreeze, Repository
 from repositories.services import repository_inspected, repository_register
 from syncova_project import clock
 from syncova_project.embedded import processes
+from tests import canaries
 from tests.workers.harness import eventually
 
-PASSWORD = b"correct horse battery staple"
+PASSWORD = canaries.repository_password("worked-on").encode()
+SOURCE = canaries.source_name("tree")
 CHEAP = KdfParameters(memory_kib=64, iterations=1, lanes=1)
 # Slow enough that a run of SLOW_BYTES lasts until the test has done with it.
 SLOW_RATE, SLOW_BYTES = 200_000, 12_000_000
@@ -93,7 +95,7 @@ def serving(group: str) -> None:
     eventually(lambda: WorkerProcess.objects.filter(runner__name=group).exists(), what=f"a worker serves {group}")
 
 
-def small_tree(directory: Path, name: str = "source") -> Path:
+def small_tree(directory: Path, name: str = SOURCE) -> Path:
     """Make a few files."""
     tree = directory / name
     (tree / "sub").mkdir(parents=True)

@@ -10,10 +10,11 @@ from repositories.engine.repository import CreateOptions, Repository, create_rep
 from repositories.engine.restore import RestoreRequest, restore
 from repositories.engine.storage.base import Storage
 from repositories.engine.storage.memory import MemoryStorage
+from tests import canaries
 from tests.engine.repositories import CHEAP
 from tests.engine.trees import describe
 
-OTHER_PASSWORD = b"battery staple"
+OTHER_PASSWORD = canaries.repository_password("copied").encode()
 
 
 def target_for(origin: Repository, *, related: bool, storage: Storage | None = None) -> Repository:

@@ -14,10 +14,12 @@ from repositories.engine.opening import unlock
 from repositories.engine.repository import open_repository
 from repositories.engine.storage.base import Storage
 from repositories.engine.storage.memory import MemoryStorage
-from tests.engine.fakes import CHEAP, PASSWORD
+from tests import canaries
+from tests.engine.fakes import CHEAP
+from tests.engine.repositories import PASSWORD
 
 DEAD_PROCESS_START = 1
-OTHER = b"battery staple"
+OTHER = canaries.repository_password("other").encode()
 
 
 class RunningClock:

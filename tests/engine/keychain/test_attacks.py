@@ -41,8 +41,9 @@ from repositories.engine.repository import CreateOptions, create_repository, ope
 from repositories.engine.sessions.views import read_damage, read_hurt, read_marks, read_newest_sweep
 from repositories.engine.storage.memory import MemoryStorage
 from tests.engine.contents import commit, require_readable
-from tests.engine.fakes import CHEAP, PASSWORD
+from tests.engine.fakes import CHEAP
 from tests.engine.keychain.chains import OTHER, keychain, opens
+from tests.engine.repositories import PASSWORD
 
 
 @pytest.fixture

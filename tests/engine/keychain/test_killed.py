@@ -10,8 +10,9 @@ from repositories.engine.keychain import add_password, rotate
 from repositories.engine.repository import CreateOptions, create_repository, open_repository
 from repositories.engine.storage.local import LocalStorage
 from tests.engine.contents import commit, require_readable
-from tests.engine.fakes import CHEAP, PASSWORD
+from tests.engine.fakes import CHEAP
 from tests.engine.keychain.chains import OTHER, RunningClock, keychain, opens
+from tests.engine.repositories import PASSWORD
 
 
 class KilledStorage(LocalStorage):

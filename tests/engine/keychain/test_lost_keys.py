@@ -8,8 +8,9 @@ from repositories.engine.keychain import add_password, rotate
 from repositories.engine.opening import unlock
 from repositories.engine.repository import CreateOptions, create_repository, open_repository
 from repositories.engine.storage.memory import MemoryStorage
-from tests.engine.fakes import CHEAP, PASSWORD
+from tests.engine.fakes import CHEAP
 from tests.engine.keychain.chains import OTHER, keychain
+from tests.engine.repositories import PASSWORD
 
 
 @pytest.fixture

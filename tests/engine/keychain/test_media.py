@@ -17,13 +17,15 @@ from repositories.engine.keychain import (
 )
 from repositories.engine.repository import CreateOptions, create_repository, open_repository
 from repositories.engine.storage.local import LocalStorage
+from tests import canaries
 from tests.engine.contents import commit, require_readable
-from tests.engine.fakes import CHEAP, PASSWORD
+from tests.engine.fakes import CHEAP
 from tests.engine.keychain.chains import OTHER, keychain, opens
 from tests.engine.mounts import LIBC, with_mounts
 from tests.engine.prune.test_full_medium import fill, mount_small
+from tests.engine.repositories import PASSWORD
 
-NEW = b"new password"
+NEW = canaries.repository_password("new").encode()
 _REMOUNT, _READ_ONLY = 0x20, 0x1
 CHANGES: dict[str, Callable[[Keychain], object]] = {
     "add": lambda keys: add_password(keys, NEW, "new"),

@@ -28,10 +28,12 @@ from repositories.engine.keys.slots import make_slot
 from repositories.engine.repository import CreateOptions, create_repository
 from repositories.engine.storage.faults import Breakage, Fault, FaultyStorage, KilledError, Operation
 from repositories.engine.storage.memory import MemoryStorage
-from tests.engine.fakes import CHEAP, PASSWORD
+from tests import canaries
+from tests.engine.fakes import CHEAP
 from tests.engine.keychain.chains import OTHER, RunningClock, bury, copy_of, keychain, opens
+from tests.engine.repositories import PASSWORD
 
-NEW = b"new password"
+NEW = canaries.repository_password("new").encode()
 
 
 def made(label: str = "first") -> tuple[MemoryStorage, bytes]:

@@ -21,8 +21,9 @@ from repositories.engine.repository import CreateOptions, Repository, create_rep
 from repositories.engine.storage.base import Storage
 from repositories.engine.storage.memory import MemoryStorage
 from tests.engine.contents import SMALL_PACKS, commit, require_readable, write
-from tests.engine.fakes import CHEAP, PASSWORD
+from tests.engine.fakes import CHEAP
 from tests.engine.keychain.chains import OTHER, RunningClock, keychain, opens
+from tests.engine.repositories import PASSWORD
 
 
 def made(backups: int = 1) -> tuple[MemoryStorage, bytes]:

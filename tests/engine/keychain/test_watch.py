@@ -12,8 +12,9 @@ from repositories.engine.objects.decided import finish_decided, intent_name, new
 from repositories.engine.objects.rotations import EXPIRY_SECONDS, PATIENCE_SECONDS, KeyWatch, Standing
 from repositories.engine.repository import CreateOptions, create_repository
 from repositories.engine.storage.memory import MemoryStorage
-from tests.engine.fakes import CHEAP, PASSWORD
+from tests.engine.fakes import CHEAP
 from tests.engine.keychain.chains import RunningClock, keychain
+from tests.engine.repositories import PASSWORD
 
 
 @pytest.fixture

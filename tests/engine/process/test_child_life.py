@@ -21,6 +21,7 @@ from repositories.engine.process.protocol import (
 from repositories.engine.process.requests import Request
 from repositories.engine.process.spawn import child_environment
 from repositories.engine.repository import Repository
+from tests import canaries
 from tests.engine.process.children import (
     PATIENCE,
     access,
@@ -35,7 +36,7 @@ from tests.engine.process.children import (
 from tests.engine.repositories import PASSWORD, local_repository
 
 ROOT = Path(__file__).parents[3]
-CANARY = "canary-7f1c"
+CANARY = canaries.credential("inherited")
 
 
 @pytest.fixture
@@ -135,6 +136,7 @@ def test_a_child_dies_with_its_parent(slow: Request, repository: Repository) -> 
 import sys
 from repositories.engine.process.client import EngineProcess
 from repositories.engine.process.protocol import (SourceStarted, decode_request)
+from tests import canaries
 process = EngineProcess(decode_request(sys.stdin.buffer.readline()))
 for event in process.events(100):
     if isinstance(event, SourceStarted):

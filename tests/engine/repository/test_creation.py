@@ -26,7 +26,8 @@ from repositories.engine.storage.faults import Fault, FaultyStorage, KilledError
 from repositories.engine.storage.local import LocalStorage
 from repositories.engine.storage.memory import MemoryStorage
 from tests.engine.contents import commit, require_readable
-from tests.engine.fakes import CHEAP, PASSWORD
+from tests.engine.fakes import CHEAP
+from tests.engine.repositories import PASSWORD
 
 
 def options(password: bytes = PASSWORD) -> CreateOptions:

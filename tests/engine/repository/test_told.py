@@ -19,7 +19,8 @@ from repositories.engine.storage.faults import Fault, FaultyStorage
 from repositories.engine.storage.local import LocalStorage
 from repositories.engine.storage.medium import medium_errors
 from repositories.engine.storage.memory import MemoryStorage
-from tests.engine.fakes import CHEAP, PASSWORD
+from tests.engine.fakes import CHEAP
+from tests.engine.repositories import PASSWORD
 
 OPTIONS = CreateOptions(PASSWORD, kdf=CHEAP, reserve_bytes=10)
 

@@ -14,7 +14,8 @@ from repositories.engine.storage.faults import Fault, FaultyStorage, KilledError
 from repositories.engine.storage.local import LocalStorage
 from repositories.engine.storage.memory import MemoryStorage
 from tests.engine.contents import SMALL_PACKS, commit, require_readable, write
-from tests.engine.fakes import CHEAP, PASSWORD
+from tests.engine.fakes import CHEAP
+from tests.engine.repositories import PASSWORD
 
 
 def memory_with_one_backup() -> MemoryStorage:

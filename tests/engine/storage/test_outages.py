@@ -23,11 +23,11 @@ from repositories.engine.storage.outages import QUIET_SECONDS, Notices, cause_in
 from repositories.engine.storage.remote import RemoteStorage, no_pace
 from repositories.engine.storage.remote_locations import parse_remote
 from repositories.engine.storage.retrying import RetryingStorage, RetryPolicy
+from tests import canaries
 from tests.engine.storage.proxy import Faults, proxy
 from tests.engine.storage.servers import Server, free_port
 from tests.engine.storage.test_remote_faults import answer
 from tests.engine.storage.test_retrying import Flaky, unreachable
-from tests import canaries
 
 ServerOf = Callable[[str], Server]
 PLACES = {

@@ -27,13 +27,14 @@ from repositories.engine.storage.remote import no_pace
 from repositories.engine.storage.remote_locations import parse_remote
 from repositories.engine.storage.retrying import RetryingStorage, RetryPolicy
 from repositories.engine.throttle import Throttle
+from tests import canaries
 from tests.engine.repositories import PASSWORD, back_up_tree, make_repository, restore_latest
 from tests.engine.storage.proxy import Faults, proxy
 from tests.engine.storage.servers import KEY_ID, SECRET, Server, know_at
 from tests.engine.trees import pattern
-from tests import canaries
 
 ServerOf = Callable[[str], Server]
+WRONG = canaries.credential("wrong")
 EVERY = "EVERY_REQUEST" in os.environ
 
 
