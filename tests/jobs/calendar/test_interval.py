@@ -3,7 +3,7 @@
 import datetime as dt
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jobs import calendar
@@ -39,6 +39,7 @@ def test_a_named_anchor_is_kept_and_is_the_first_instant() -> None:
     assert calendar.parse(plan.definition(), anchor=ANCHOR + dt.timedelta(days=1)) == plan
 
 
+@settings(deadline=None)
 @given(
     every=st.integers(60, 366 * 24 * 3600),
     asked=st.datetimes(
@@ -56,6 +57,7 @@ def test_next_is_the_first_grid_point_strictly_later(every: int, asked: dt.datet
     assert steps == 0 or following.instant - dt.timedelta(seconds=every) <= instant
 
 
+@settings(deadline=None)
 @given(
     every=st.integers(60, 100_000),
     first=st.integers(-500_000, 500_000),
