@@ -11,6 +11,7 @@ from django.urls import reverse
 
 from syncova_project.access.models import AuditEntry
 from syncova_project.access.scopes import Scope
+from tests import canaries
 from tests.api.admin_pages import harmless_page
 
 OPTION = re.compile(r'<option value="([^"]*)"')
@@ -32,7 +33,9 @@ def page_of(client: Client, of: Any) -> str:
 
 def person(*scopes: Scope, **fields: Any) -> Client:
     """Return somebody of the staff with some rights."""
-    user = get_user_model().objects.create_user("person", password="not a secret", is_staff=True, **fields)
+    user = get_user_model().objects.create_user(
+        "person", password=canaries.login_password("person"), is_staff=True, **fields
+    )
     user.user_permissions.set(Permission.objects.filter(codename__in=scopes, content_type__app_label="access"))
     client = Client()
     client.force_login(user)

@@ -2,6 +2,8 @@
 
 import base64
 import gzip
+import io
+import json
 import os
 import shutil
 import subprocess
@@ -10,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from tests import canaries
+from tests import canaries, suite
+from tests.canaries_allowed import RULES, SECRET_FILE
 from tests.canaries_sweep import Sweep
+from tests.canaries_watch import MET, SESSION
 from tests.private_servers import CLONE
 
 REPOSITORY, LOGIN = canaries.repository_password("swept"), canaries.login_password("swept")
@@ -105,3 +109,20 @@ def test_a_session_fails_by_a_canary(tmp_path: Path, part: str) -> None:
     shutil.rmtree(tmp_path / "t")
     assert "1 passed" in done.stdout, done.stdout + done.stderr
     assert (done.returncode, "repository: " in done.stdout) == ((0, False) if part == "nothing" else (1, True))
+
+
+def test_a_canary_in_what_a_share_says_fails_the_suite(capsys: pytest.CaptureFixture[str]) -> None:
+    """The suite looks at the output of both shares itself, also where a share's own session ended well."""
+    shown = suite._show(io.StringIO(f"E  assert not '{LOGIN}'\n"))
+    before = len(SESSION.found)
+    assert suite._told_canaries([shown.sweep], [], whole=True) == 1
+    assert "output of the suite, offset 15: login" in capsys.readouterr().out
+    del SESSION.found[before:]
+
+
+def test_a_whole_run_tells_the_rules_that_it_never_met(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / MET).write_text(json.dumps([RULES[0].name]))
+    assert suite._told_canaries([], [str(tmp_path)], whole=True) == 0
+    out = capsys.readouterr().out
+    assert [rule.name for rule in RULES if repr(rule.name) in out] == [rule.name for rule in RULES[1:]]
+    assert repr(SECRET_FILE) in out

@@ -13,6 +13,7 @@ from jobs.models import Job
 from syncova_project import clock
 from syncova_project.access.models import ApiToken
 from syncova_project.access.services import token_create
+from tests import canaries
 from tests.api.builders import make_job
 from tests.api.client import ApiClient
 
@@ -37,7 +38,7 @@ def browser(user: User | None = None, **options: Any) -> Client:
 
 
 def root() -> User:
-    return User.objects.create_superuser("root", password="a long one of words")
+    return User.objects.create_superuser("root", password=canaries.login_password("root"))
 
 
 def reader() -> User:

@@ -10,6 +10,7 @@ from django.urls import get_resolver
 
 from jobs.models import Job, Run
 from syncova_project.access.models import AuditEntry, IdempotencyKey
+from tests import canaries
 from tests.api.builders import job_body, make_job
 from tests.api.client import Answer, ApiClient
 from tests.api.test_schema import api_views
@@ -31,7 +32,10 @@ CREATING: dict[str, Callable[[], tuple[str, dict[str, Any]]]] = {
     "JobsView": lambda: ("jobs", job_body(make_repository())),
     "JobRunView": lambda: (f"jobs/{make_job().id}/run", {}),
     "WindowsView": lambda: ("windows", WINDOW),
-    "RepositoriesView": lambda: ("repositories", {"name": "v", "location": "/srv/v", "password": "a password"}),
+    "RepositoriesView": lambda: (
+        "repositories",
+        {"name": "v", "location": "/srv/v", "password": canaries.repository_password("registered")},
+    ),
     "CheckView": of_repository("check"),
     "PruneView": of_repository("prune"),
     "ForgetView": of_repository("forget", keep_last=1),

@@ -8,6 +8,7 @@ import pytest
 
 from jobs.models import Job, Run
 from repositories.models import Repository
+from tests import canaries
 from tests.api.builders import job_body, make_job
 from tests.api.client import Answer, ApiClient
 from tests.jobs.rivals import at_once
@@ -56,7 +57,7 @@ def test_one_name_is_one_job() -> None:
 
 def test_one_location_is_one_repository() -> None:
     client = ApiClient()
-    body = {"location": "/srv/vault", "password": "a password"}
+    body = {"location": "/srv/vault", "password": canaries.repository_password("registered")}
     answers = eight(lambda number: client.post("repositories", {**body, "name": f"vault {number}"}))
     assert sorted(answer.status for answer in answers) == [202] + [409] * (RIVALS - 1)
     assert Repository.objects.count() == 1

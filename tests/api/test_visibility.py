@@ -16,6 +16,7 @@ from syncova_project.access.models import ApiToken
 from syncova_project.access.scopes import ALL_SCOPES
 from syncova_project.access.services import token_create
 from syncova_project.access.visibility import GUARDS, visible_groups
+from tests import canaries
 from tests.api.builders import job_body, make_job, make_run
 from tests.api.client import ApiClient
 from tests.api.test_schema import api_views
@@ -174,7 +175,12 @@ def test_what_reaches_everybody_is_for_those_who_see_everybody() -> None:
     assert client.get(f"windows/{window}").status == 200
     client.request("PUT", f"windows/{window}", body).refused(403, "PERMISSION_DENIED")
     client.delete(f"windows/{window}").refused(403, "PERMISSION_DENIED")
-    new = {"name": "v", "location": "/srv/v", "password": "a password", "worker_group": "south"}
+    new = {
+        "name": "v",
+        "location": "/srv/v",
+        "password": canaries.repository_password("registered"),
+        "worker_group": "south",
+    }
     client.post("repositories", new).refused(403, "PERMISSION_DENIED")
     assert client.post("repositories", {**new, "worker_group": "north"}).status == 202
 

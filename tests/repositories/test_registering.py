@@ -27,6 +27,7 @@ from repositories.services import (
 )
 from syncova_project.access.models import AuditEntry
 from syncova_project.errors import ValidationFailedError
+from tests import canaries
 from tests.repositories import doorbells
 from tests.repositories.builders import NOW, make_repository, new_id, random_hex
 
@@ -45,7 +46,7 @@ def register(**fields: Any) -> Repository:
     values: dict[str, Any] = {
         "name": "vault",
         "location": "/srv/vault",
-        "password": b"a password",
+        "password": canaries.repository_password("registered").encode(),
         "actor": "alice",
         "now": NOW,
     }

@@ -16,6 +16,7 @@ from repositories.services import (
 )
 from repositories.troubles import repository_unopened
 from syncova_project.access.models import AuditEntry
+from tests import canaries
 from tests.repositories.builders import NOW, make_repository, new_id, random_hex
 
 pytestmark = pytest.mark.django_db
@@ -61,7 +62,7 @@ def test_a_wrong_new_password_is_told_and_can_be_mended(opened: Repository) -> N
 def test_another_place_under_the_same_name_is_refused(opened: Repository, fields: dict[str, str]) -> None:
     with pytest.raises(RepositoryNameTakenError):
         again(**fields)
-    assert repository_access(repository_id=opened.id).password == b"a password"
+    assert repository_access(repository_id=opened.id).password == canaries.repository_password("registered").encode()
 
 
 def test_another_repository_at_the_same_place_is_frozen(opened: Repository) -> None:

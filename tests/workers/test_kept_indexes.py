@@ -12,6 +12,7 @@ from jobs.executors import ExecutionRequest
 from jobs.states import RunKind, Trigger
 from repositories.engine.high_water import HighWater
 from repositories.opening import RepositoryAccess
+from tests import canaries
 from workers.engine_request import backup_request, check_request, info_request, skipped_paths
 from workers.kept_indexes import kept_directory
 
@@ -25,7 +26,9 @@ def data(tmp_path: Path, settings: Any) -> Path:
 
 
 def access() -> RepositoryAccess:
-    return RepositoryAccess(uuid.uuid4(), "/mnt/backups", b"a password", None, HighWater())
+    return RepositoryAccess(
+        uuid.uuid4(), "/mnt/backups", canaries.repository_password("registered").encode(), None, HighWater()
+    )
 
 
 def execution() -> ExecutionRequest:
