@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from repositories.cli.arguments import LOCATION_RULE, expect
 from repositories.cli.entry_lines import facts, group, named
-from repositories.cli.spooled import print_spooled
 from repositories.console.options import Argument, Option, RepositoryOptions
 from repositories.console.repository_access import exit_code_of, open_here, split_location
 from repositories.console.terminal import Terminal, terminal_of
-from repositories.engine.display import show_names, show_path, show_text, show_time
+from repositories.engine.display import show_path, show_text, show_time
 from repositories.engine.process.paths import inner_path
 
 if TYPE_CHECKING:
@@ -45,14 +44,13 @@ class Options(RepositoryOptions):
 
 def run(options: Options) -> int:
     """Print the entries in name order; a lost inventory ends with 13."""
-    # Heavy; a wrong option should not wait for it.
-    from repositories.engine.browse.looking import entries_of, names_of
-    from repositories.engine.process.what_is_left import choose_backup
-
     terminal = terminal_of(options)
     location, rest = split_location(options.words, options, most=2)
     selector, path = expect(rest, ("BACKUP", "PATH"), optional=1)
-    repository = open_here(location, options, terminal, in_part=True)
+    repository = open_here(location, options, terminal, in_part=True, meanwhile=_import_looks)
+    from repositories.engine.browse.looking import entries_of, names_of
+    from repositories.engine.process.what_is_left import choose_backup
+
     backup = choose_backup(repository, selector, options.source)
     # Which backup `latest` is, or a part of an id, must not be left to guessing.
     terminal.note(f"backup {backup.short_id} of {show_text(backup.source_name)}, {show_time(backup.received_ns)}")
@@ -60,12 +58,18 @@ def run(options: Options) -> int:
     # A single directory is read before any prune could take its pages; a whole backup may take a while.
     with repository.begin_read() if options.recursive else contextlib.nullcontext():
         if not (options.recursive or options.long or options.json):
-            for directory, names in names_of(repository.reader(), backup, inner):
-                terminal.line(show_names(directory, names))
+            for lines in names_of(repository.reader(), backup, inner):
+                terminal.line(lines)
             return exit_code_of(terminal)
         entries = entries_of(repository.reader(), backup, inner, recursive=options.recursive)
         _print(terminal, (repository, backup), entries, long=options.long)
     return exit_code_of(terminal)
+
+
+def _import_looks() -> None:
+    # Heavy; a wrong option should not wait for it.
+    import repositories.engine.browse.looking
+    import repositories.engine.process.what_is_left  # noqa: F401  (both are wanted soon)
 
 
 def _print(
@@ -75,6 +79,8 @@ def _print(
     *,
     long: bool,
 ) -> None:
+    # What only --json needs, or the names alone do not, is no part of each start.
+    from repositories.cli.spooled import print_spooled
     from repositories.engine.process.describe import backup_fields, entry_fields
     from repositories.engine.process.label_fields import said_now
 

@@ -5,7 +5,7 @@ the same access to an engine child.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -102,20 +102,31 @@ def index_directory() -> Path | None:
 
 
 def open_here(
-    location: str, options: RepositoryOptions, terminal: Terminal, *, writes: bool = False, in_part: bool = False
+    location: str,
+    options: RepositoryOptions,
+    terminal: Terminal,
+    *,
+    writes: bool = False,
+    in_part: bool = False,
+    meanwhile: Callable[[], None] | None = None,
 ) -> "Repository":
     """Open the repository in this process, for commands that look, or say something of backups (`writes`).
 
     Who looks is warned of an earlier state. Who writes is refused for it: raises RepositoryRolledBackError, and
     UnsupportedFormatError where this program must not write. With `in_part` it is also opened where its inventory is
     lost, which is warned of: its `refuse_writing` is an InventoryLostError then. A lost sweep is looked past with it.
+    `meanwhile`, an import above all, is done while the password is turned into a key.
     """
     # Heavy; a wrong option should not wait for it.
     from repositories.engine.process import opening
-    from repositories.engine.process.what_is_left import look_past_sweeps
 
     wanted = access(location, options, terminal)
     opening.tell_waits(terminal.note)
+    if meanwhile is not None:
+        opening.begin(wanted)
+        meanwhile()
+    from repositories.engine.process.what_is_left import look_past_sweeps
+
     lost: InventoryLostError | None = None
     try:
         repository = opening.open_for(wanted)

@@ -26,9 +26,12 @@ def show_path(path: bytes) -> str:
 def show_names(directory: bytes, names: Sequence[bytes]) -> str:
     """Return the paths of names in a directory ("" for none), a line each, as `show_path` shows them."""
     prefix = directory + b"/" if directory else b""
-    if not b"".join(names).translate(None, _PLAIN):
+    joined = b"\n".join(names)
+    # Nothing but plain characters and a line break between any two.
+    if len(joined.translate(None, _PLAIN)) == joined.count(b"\n") == len(names) - 1:
         shown = show_path(prefix)
-        return shown + b"\n".join(names).decode("ascii").replace("\n", f"\n{shown}")
+        lines = joined.decode("ascii")
+        return shown + lines.replace("\n", f"\n{shown}") if shown else lines
     return "\n".join(show_path(prefix + name) for name in names)
 
 

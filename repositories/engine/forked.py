@@ -14,7 +14,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterable
-from typing import Final
+from typing import IO, Final
 
 from repositories.engine.ties import die_with_parent
 
@@ -50,7 +50,7 @@ def fork(live: Callable[[], None], kept: Callable[[], Iterable[int]]) -> int:
     return pid
 
 
-def end(pid: int, channel: socket.socket) -> int | None:
+def end(pid: int, channel: socket.socket | IO[bytes]) -> int | None:
     """Kill a process, and close our end of its channel; return how it ended, None if it is stuck in the kernel."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)

@@ -5,14 +5,15 @@ Owns the way from a path to entries, of which only the pages that hold it are re
 
 from collections.abc import Iterator
 
-from repositories.engine.display import show_path
+from repositories.engine.browse.wide_directory import ENOUGH, NearSource, shown_pages
+from repositories.engine.display import show_names, show_path
 from repositories.engine.errors import ConfigurationError
 from repositories.engine.manifest.backups import Backup
 from repositories.engine.manifest.chunks import ChunkSource
 from repositories.engine.manifest.entries import Entry
 from repositories.engine.manifest.entry_reader import read_below, read_directory, read_entry
-from repositories.engine.manifest.name_reader import read_names
-from repositories.engine.manifest.order import join, split
+from repositories.engine.manifest.name_reader import read_names, wide_directory
+from repositories.engine.manifest.order import join
 
 
 def entry_at(source: ChunkSource, backup: Backup, path: bytes) -> Entry | None:
@@ -28,17 +29,19 @@ def entry_at(source: ChunkSource, backup: Backup, path: bytes) -> Entry | None:
     return entry
 
 
-def names_of(source: ChunkSource, backup: Backup, path: bytes) -> Iterator[tuple[bytes, list[bytes]]]:
-    """Yield (directory, names) of what a directory holds, many at once, or of the one object at `path`.
+def names_of(source: NearSource, backup: Backup, path: bytes) -> Iterator[str]:
+    """Yield the paths of what a directory holds, or of the one object at `path`, as lines, many at once.
 
-    In name order. Raises ConfigurationError as `entry_at` does, IntegrityError.
+    In name order. Raises ConfigurationError as `entry_at` does, IntegrityError, ObjectMissingError.
     """
+    top = backup.root.pages
     named = entry_at(source, backup, path)
     if path and named is not None and not named.is_directory:
-        directory, name = split(path)
-        yield directory, [name]
+        yield show_path(path)
+    elif pages := wide_directory(source, top, path, ENOUGH):
+        yield from shown_pages(source, pages, path)
     else:
-        yield from ((path, names) for names in read_names(source, backup.root.pages, path))
+        yield from (show_names(path, names) for names in read_names(source, top, path))
 
 
 def entries_of(source: ChunkSource, backup: Backup, path: bytes, *, recursive: bool) -> Iterator[tuple[bytes, Entry]]:

@@ -180,7 +180,22 @@ def read_leaves(
     ahead: Ahead | None = None,
     end: bytes | None = None,
 ) -> Iterator[tuple[bytes, PageRef]]:
-    """Yield the leaves in order with what their lists say of them.
+    """Yield the leaves in order with what their lists say of them, as `list_leaves` lists them."""
+    for page in list_leaves(source, top, start, lost, ahead, end):
+        data = _read_unless_lost(source, page, lost)
+        if data is not None:
+            yield data, page
+
+
+def list_leaves(
+    source: ChunkSource,
+    top: StreamRef,
+    start: Key | None,
+    lost: Lost | None = None,
+    ahead: Ahead | None = None,
+    end: bytes | None = None,
+) -> Iterator[PageRef]:
+    """Yield what the lists say of the leaves, in order, before any of them is read.
 
     With `start`, without those that come before it; with `end`, the key of a directory, without those that begin there
     or later.
@@ -194,21 +209,26 @@ def read_leaves(
         order.enter(page, leaf=level == 0)
         if ahead is not None:
             ahead([page.id, *(each.id for each, _ in reversed(stack[-PAGES_AHEAD:]))])
-        try:
-            data = source.read(ChunkKind.PAGE, page.id)
-        except (IntegrityError, ObjectMissingError):
-            if lost is None:
-                raise
-            if level:
-                order.lost(page)
-            lost(join(page.directory or b"", page.name or b""), page.count)
-            continue
         if level == 0:
-            yield data, page
+            yield page
+            continue
+        data = _read_unless_lost(source, page, lost)
+        if data is None:
+            order.lost(page)
             continue
         refs = decode_list(data, level)
         check_list(page, refs, len(stack))
         stack.extend((ref, level - 1) for ref in reversed(_until(_from(refs, start), end)))
+
+
+def _read_unless_lost(source: ChunkSource, page: PageRef, lost: Lost | None) -> bytes | None:
+    try:
+        return source.read(ChunkKind.PAGE, page.id)
+    except (IntegrityError, ObjectMissingError):
+        if lost is None:
+            raise
+        lost(join(page.directory or b"", page.name or b""), page.count)
+        return None
 
 
 def _from(refs: list[PageRef], start: Key | None) -> list[PageRef]:
