@@ -1,6 +1,9 @@
 """Bad packs: what can be read is stored anew, then the pack is set aside; and the index that lacks packs.
 
-Owns the order: salvaged chunks durable and indexed before anything is moved. A session's lease keeps prunes away.
+Owns the order: what will be moved is known as damaged before anything relies on that; salvaged chunks are durable and
+indexed, and what they and their likes rely on is proven to be there, before anything is moved. A session's lease keeps
+prunes away, but not from one that was suspended for long: whatever such a prune has done, no chunk is left in bad packs
+alone (engine.md, section 5).
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -10,6 +13,8 @@ from repositories.engine.check.report import Beat, CheckReport, PackResult
 from repositories.engine.display import show_count
 from repositories.engine.errors import EngineError, InventoryLostError
 from repositories.engine.format.kinds import ObjectKind, names_of, object_name
+from repositories.engine.format.records import encode
+from repositories.engine.format.verification import DamageRecord
 from repositories.engine.ids import ChunkKind
 from repositories.engine.index.recovery import is_current, read_unnamed
 from repositories.engine.objects.rotations import KeyWatch
@@ -18,8 +23,11 @@ from repositories.engine.repair.aside import ASIDE, Aside
 from repositories.engine.repair.report import Steps
 from repositories.engine.repair.salvage import ReadableBlock, by_index, by_parts
 from repositories.engine.repository import Repository, WriteSession
+from repositories.engine.sessions.views import read_damage
 from repositories.engine.storage.medium import is_barred
 
+_NOTHING_MOVED = "nothing was set aside"
+_SOME = frozenset({b""})
 Blocks = Iterable[ReadableBlock | tuple[bytes, ...]]
 
 
@@ -38,7 +46,8 @@ class PackMender:
     def mend(self, before: CheckReport, aside: Aside) -> None:
         """Mend what a check has found. Raises StorageFullError, StorageReadOnlyError, what the session raises.
 
-        CommitRefusedError, with nothing moved, if the keys were rotated since the repository was opened.
+        CommitRefusedError, with nothing moved, if the keys were rotated since the repository was opened, or a prune has
+        taken what was relied on.
         """
         damaged = self._repository.catalogue.damaged()
         index_hurt = bool(damaged) or any(problem.kind == "index" for problem in before.problems)
@@ -46,6 +55,7 @@ class PackMender:
         if index_hurt and self._reader.recovery is not None:
             self._reader.recovery.run()
         self._distrust(bad)
+        self._tell_prunes(bad)
         if index_hurt:
             self._list_found({each.pack.pack_id for each in bad})
         for each in bad:
@@ -57,18 +67,34 @@ class PackMender:
             self._steps.chunks_lost = sum(not self._session.has(ChunkKind.DATA, chunk) for chunk in self._lost)
         if self._bad or damaged:
             self._require_own_keys()
+            if self._session is not None:
+                self._session.require_kept(_NOTHING_MOVED)
         self._move_away(damaged, aside)
 
     def _require_own_keys(self) -> None:
         """Tell what a newer key sealed from what is damaged: to us both are bytes that do not open."""
         if self._session is not None:
-            KeyWatch(self._repository.store, self._repository.clock).require_quiet("nothing was set aside", self._beat)
+            KeyWatch(self._repository.store, self._repository.clock).require_quiet(_NOTHING_MOVED, self._beat)
 
     def _distrust(self, bad: Iterable[PackResult]) -> None:
         """Count nothing in these packs as stored: what can be read of them has to be stored anew."""
         if self._session is not None:
             for each in bad:
                 self._session.distrust(each.pack.pack_id)
+
+    def _tell_prunes(self, bad: Iterable[PackResult]) -> None:
+        """Note that these packs are damaged, whole: a prune then keeps no chunk in them that lies elsewhere, too."""
+        if self._session is None:
+            return
+        store = self._repository.store
+        known = read_damage(store)
+        for each in bad:
+            if known.get(each.pack.pack_id, _SOME):
+                reason = each.failure or "a repair is about to set it aside"
+                store.put(
+                    ObjectKind.DAMAGE,
+                    encode(DamageRecord(self._repository.clock.now_ns(), each.pack.pack_id, b"", reason)),
+                )
 
     def _move_away(self, damaged: Iterable[bytes], aside: Aside) -> None:
         for pack_id, reason in self._bad:

@@ -21,7 +21,7 @@ from repositories.engine.repair.fences import FenceMender, HurtFence
 from repositories.engine.repair.notes import NotesMender
 from repositories.engine.repair.packs import PackMender
 from repositories.engine.repair.report import RepairReport, RepairRequest, Steps
-from repositories.engine.repository import Repository
+from repositories.engine.repository import Repository, WriteOptions
 from repositories.engine.storage.base import Storage
 
 
@@ -105,7 +105,7 @@ class _Work:
             with repository.begin_read():
                 PackMender(repository, None, steps, self._beat).mend(before, self._aside)
         else:
-            with repository.begin_write() as session:
+            with repository.begin_write(WriteOptions(work="repair")) as session:
                 PackMender(repository, session, steps, self._beat).mend(before, self._aside)
 
     @property

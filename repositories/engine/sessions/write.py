@@ -150,11 +150,10 @@ class WriteSession:
         self.flush()
         if not breaks_off:
             self._keys.require_quiet(_NOT_COMMITTED)
-            self._follow_marks()
+            self.require_kept()
             self._merge_segments()
-        record = CheckpointRecord(*self._commit_fields(root))
         with self._pipeline.poisoning():
-            return self._store.put(ObjectKind.CHECKPOINT, encode(record)).hex()
+            return self._store.put(ObjectKind.CHECKPOINT, encode(CheckpointRecord(*self._commit_fields(root)))).hex()
 
     def commit(self, root: bytes, confirm: Callable[[], None]) -> str:
         """Make one backup of `root` (canonical bytes, at most 64 KiB); return the manifest's id as hex.
@@ -167,7 +166,7 @@ class WriteSession:
         self._check_root(root)
         self.flush()
         for _ in range(_COMMIT_TRIES):
-            self._follow_marks()
+            self.require_kept()
             self._merge_segments()
             confirm()
             with self._pipeline.poisoning():
@@ -246,10 +245,11 @@ class WriteSession:
             with self._pipeline.poisoning():
                 self._put_segment(plan.replaces, plan.packs)
 
-    def _follow_marks(self) -> None:
-        """Take the newest fence. After a new mark, prove that all we refer to is there and not marked.
+    def require_kept(self, nothing: str = _NOT_COMMITTED) -> None:
+        """Take the newest fence. After a new mark, prove that all we refer to is there and not marked (after `flush`).
 
         What a prune has packed anew is found where it lies now. From then on nothing marked or gone counts as stored.
+        Raises CommitRefusedError, told with `nothing`.
         """
         self._marks = self._read_marks()
         if self._marks.highest <= self.fence:
@@ -261,7 +261,7 @@ class WriteSession:
         lost += self._references.find_again(taken, packs_of(self._live))
         if lost:
             raise CommitRefusedError(
-                f"a prune marked or removed what this {self._work} refers to, {lost:,} in all; {_NOT_COMMITTED}",
+                f"a prune marked or removed what this {self._work} refers to, {lost:,} in all; {nothing}",
                 hint=f"run the {self._work} again",
             )
         self.fence = self._marks.highest
@@ -273,7 +273,7 @@ class WriteSession:
     def _is_settled(self) -> bool:
         """Tell whether the manifest just put will count: no mark, sweep or rotation has come since the fence was taken.
 
-        A mark is enough to doubt, for its prune may have listed before this put; so is a rotation's announcement.
+        A mark is enough to doubt, for its prune may have listed before this put; so is a rotation that is announced.
         """
         if self._store.storage.reads_at_once > 1:  # both come after the put, and need nothing of each other
             marks, standing = self._store.both(self._read_marks, self._keys.look)

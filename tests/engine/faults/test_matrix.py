@@ -1,8 +1,11 @@
 """A sample of the matrix of faults; `python -m tests.long.faults` plays all of it (3.9, 3.12)."""
 
+from pathlib import Path
+
 import pytest
 
 from repositories.engine.storage.faults import Operation
+from tests.engine.chance import chance_of
 from tests.engine.faults.acts import ACTS
 from tests.engine.faults.matrix import WAYS, Case, count, play, settled, spread
 from tests.engine.faults.stage import Stage
@@ -46,3 +49,13 @@ def test_a_backup_of_the_stage_puts_checkpoints(stage: Stage) -> None:
         case = Case(stage, ACTS["backup"], WAYS["kill"])
         case.attempt()
     assert any(stored.name.startswith("checkpoints/") for stored in case.media[0].list(""))
+
+
+def test_a_repair_that_slept_past_a_prune_sets_nothing_aside_that_is_needed(tmp_path: Path) -> None:
+    """Under these keys a chunk of a bad pack lies in a good one, too, which the prune meanwhile takes."""
+    act = ACTS["repair-copies-and-packs"]
+    with chance_of("a chunk in a bad pack and in a good one: 1"):
+        stage = Stage(tmp_path)
+        total = count(stage, act, "sleep")
+        for at in range(total - 190, total - 130, 4):
+            play(stage, act, "sleep", at)
