@@ -39,6 +39,8 @@ _PRUNED: Final = (
     "bytes_read",
     "bytes_written",
     "repack_stopped",
+    "repack_needs_bytes",
+    "repack_free_bytes",
 )
 _PLANNED: Final = ("packs", "bytes", "unused_bytes", "delete_packs", "repack_packs", "bytes_to_read", "bytes_to_free")
 

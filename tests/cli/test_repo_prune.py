@@ -1,6 +1,8 @@
 """syncova-repo prune: the plan, what it frees, and the options (3.4)."""
 
 import os
+import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -8,7 +10,8 @@ import pytest
 from repositories.console import exits
 from repositories.engine.repository import open_repository
 from repositories.engine.storage.local import LocalStorage
-from tests.cli.programs import Programs
+from tests.cli.programs import Ended, Programs
+from tests.engine.mounts import mount_tmpfs, remount_tmpfs, with_mounts
 from tests.engine.prune.builders import run
 from tests.engine.repositories import PASSWORD
 
@@ -158,3 +161,47 @@ def test_a_reserve_that_cannot_be_put_back_is_a_loud_warning_and_ends_with_3(pro
     ended = programs.repo("prune", programs.repository, "-q")
     assert ended.code == exits.SKIPPED
     assert "THE RESERVE IS GONE: 4.00 MiB of 4.00 MiB are missing" in ended.err
+
+
+def test_what_lacks_room_to_pack_anew_is_told_in_bytes_with_the_next_step(programs: Programs, tmp_path: Path) -> None:
+    """A dry run foretells it; exit 3, and no word of success."""
+    tree = tmp_path / "many"
+    tree.mkdir()
+    for number in range(80):
+        (tree / f"{number:02}").write_bytes(os.urandom(20_000))
+    programs.back_up(tree)
+    for number in range(80):
+        if number % 8:
+            (tree / f"{number:02}").unlink()
+    programs.back_up(tree)
+    first = programs.repo("list", programs.repository, "--json").json["backups"][0]
+    assert programs.repo("forget", programs.repository, first["id"], "--yes").code == exits.DONE
+    planned, ended, shown = with_mounts(lambda: prune_without_room(programs, tmp_path / "small"))
+    room = r"[\d.]+ MiB must be free on the medium, [\d.]+ KiB are"
+    assert planned.code == exits.DONE
+    assert re.search(rf"Packing anew needs room first: {room}", planned.err)
+    assert ended.code == exits.SKIPPED
+    assert re.search(rf"not all was repacked: there is no room for more new packs; {room}", ended.err)
+    assert "Next: remove other files on the medium or take a larger one" in ended.err
+    assert shown.json["finished"] is False
+    assert shown.json["repack_needs_bytes"] > shown.json["repack_free_bytes"] > 0
+
+
+def prune_without_room(programs: Programs, medium: Path) -> tuple[Ended, Ended, Ended]:
+    """Prune a copy of the repository on a medium of its own with hardly any room: a dry run, then twice in earnest."""
+    medium.mkdir()
+    mount_tmpfs(medium)
+    shutil.copytree(programs.repository, medium / "repo")
+    programs.repo("prune", medium / "repo", "--max-unused", "100%")
+    remount_tmpfs(medium, used(medium) + 500_000)
+    where = medium / "repo"
+    return (
+        programs.repo("prune", where, "--dry-run"),
+        programs.repo("prune", where),
+        programs.repo("prune", where, "--json"),
+    )
+
+
+def used(medium: Path) -> int:
+    found = os.statvfs(medium)
+    return (found.f_blocks - found.f_bfree) * found.f_frsize

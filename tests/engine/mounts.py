@@ -14,7 +14,7 @@ from tests.engine.users import in_a_child
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 _CLONE_NEW_NAMESPACE, _PRIVATE_RECURSIVE, _DETACH = 0x00020000, 0x44000, 2
-_BIND = 0x1000
+_BIND, _REMOUNT = 0x1000, 0x20
 _T = TypeVar("_T")
 
 
@@ -36,6 +36,12 @@ def with_mounts(act: Callable[[], _T]) -> _T:
 
 def mount_tmpfs(point: Path) -> None:
     _mount(b"none", point, b"tmpfs", 0)
+
+
+def remount_tmpfs(point: Path, size: int) -> None:
+    """Give it so many bytes of room in all."""
+    code = LIBC.mount(b"none", os.fsencode(point), None, _REMOUNT, f"size={size}".encode())
+    assert code == 0, os.strerror(ctypes.get_errno())
 
 
 def mount_proc(point: Path) -> None:

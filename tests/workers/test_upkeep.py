@@ -34,4 +34,10 @@ def test_a_prune_run_that_lacks_room_to_pack_anew_says_how_much_and_warns() -> N
     report = prune_fields(PruneReport(repack_stopped="there is no room", repack_needs=2 * MIB, repack_free=MIB))
     result = _pruned(control, report)
     assert (result.failure, result.parameters["finished"], result.figures.warnings) == (None, False, 1)
+    told = result.parameters
+    assert (told["repack_stopped"], told["repack_needs_bytes"], told["repack_free_bytes"]) == (
+        "there is no room",
+        2 * MIB,
+        MIB,
+    )
     assert any("2.00 MiB must be free on the medium, 1.00 MiB are" in line for line in control.lines)
