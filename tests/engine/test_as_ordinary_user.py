@@ -17,6 +17,7 @@ import pytest
 
 from syncova_project.embedded import python_copy
 from tests import private_servers
+from tests.canaries_watch import SESSION
 from tests.engine.users import let_others_through
 
 pytestmark = private_servers.as_root
@@ -52,6 +53,7 @@ def place() -> Iterator[Path]:
     let_others_through(directory)
     directory.chmod(0o755)
     yield directory
+    SESSION.tree(directory)
     shutil.rmtree(directory)
 
 
@@ -61,7 +63,7 @@ def copy_suite(place: Path) -> Path:
     skip = shutil.ignore_patterns("__pycache__")
     shutil.copytree(CLONE / "tests" / "engine", suite / "tests" / "engine", ignore=skip)
     (suite / "docs").mkdir()
-    for name in ("tests/__init__.py", "tests/tree_facts.py", "docs/restore_without_syncova.py"):
+    for name in ("tests/__init__.py", "tests/canaries.py", "tests/tree_facts.py", "docs/restore_without_syncova.py"):
         shutil.copy2(CLONE / name, suite / name)
     for name in TEST_LIBRARIES:
         shutil.copytree(Path(sysconfig.get_path("purelib")) / name, suite / name, ignore=skip)

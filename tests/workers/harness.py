@@ -23,6 +23,7 @@ from syncova_project import clock, env
 from syncova_project.connection_urls import database_settings
 from syncova_project.embedded import accounts, layout, postgres, processes, servers, valkey
 from tests import private_servers
+from tests.canaries_watch import SESSION
 
 T = TypeVar("T")
 
@@ -192,6 +193,7 @@ def running_stack() -> Iterator[Stack]:
             yield stack
         finally:
             stack.close()
+            SESSION.tree(directory)
 
 
 def eventually(question: Callable[[], T | None], *, seconds: float = 30, what: str = "") -> T:
