@@ -43,6 +43,12 @@ RULES = (
         r"^a child of .*test_add_change_and_remove",
         "a program that is asked for a password says it, to the product alone",
     ),
+    _rule(
+        "files of settings",
+        "credential",
+        r"^file .*/test_[^/]*/worker\.env$",
+        "a worker takes its credentials from the file of settings that the test writes",
+    ),
 )
 
 

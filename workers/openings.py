@@ -113,7 +113,7 @@ def _is_swapped(observed_hex: str, look: Look) -> bool:
 
 def _freeze(look: Look, reason: str, *, wants_reindex: bool = False) -> None:
     # The reason may name sources: for who may see the repository, not for everyone who reads this log.
-    logger.error("Repository %s is frozen; `./syncova ctl repository show` tells why.", look.repository_id)
+    logger.error("Repository %s is frozen; `./syncova ctl repository journal` tells why.", look.repository_id)
     now = database_now()
     with transaction.atomic():
         freeze = reindex_wanted if wants_reindex else repository_freeze

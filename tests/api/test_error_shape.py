@@ -18,11 +18,10 @@ from syncova_project.error_shape import flat_details
 from syncova_project.errors import ConflictError, SyncovaError
 from syncova_project.log import TextFormatter
 from syncova_project.rest import ApiView
-from tests import canaries
 from tests.api.client import ApiClient
 
 pytestmark = pytest.mark.django_db
-CANARY = canaries.repository_password("refused")
+CANARY = "CANARY-51f0"
 
 
 class FailingView(ApiView):

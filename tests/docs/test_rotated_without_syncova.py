@@ -16,9 +16,8 @@ from repositories.engine.keys.slots import slot_to_bytes
 from repositories.engine.opening import unlock
 from repositories.engine.repository import open_repository
 from repositories.engine.storage.local import LocalStorage
-from tests.engine.fakes import PASSWORD
 from tests.engine.keychain.chains import OTHER, keychain
-from tests.engine.repositories import back_up_tree, local_repository
+from tests.engine.repositories import PASSWORD, back_up_tree, local_repository
 from tests.engine.trees import assert_same, describe
 
 PROGRAM = Path(__file__).parents[2] / "docs" / "restore_without_syncova.py"
