@@ -30,6 +30,11 @@ _NO_RIGHT: Final = replace(
     message="Your rights do not include this page, or what you asked it to do.",
     hint="Ask somebody who may change users to give you the right; docs/access.md says what each of them allows.",
 )
+_BEYOND: Final = replace(
+    FORBIDDEN,
+    message="This is an account, a group or a limit of people who may more than you do, so nothing was done.",
+    hint="Ask a superuser, or somebody who holds all rights that these people hold.",
+)
 _NO_PAGE: Final = replace(
     NOT_FOUND,
     message="There is no such page, or nothing that you may see has this address.",
@@ -60,7 +65,9 @@ def handler400(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def handler403(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Answer a refusal outside the API's views."""
-    return _page(_NO_RIGHT) if _is_page(request) else _json(FORBIDDEN)
+    if not _is_page(request):
+        return _json(FORBIDDEN)
+    return _page(_BEYOND if getattr(request, "syncova_beyond", False) else _NO_RIGHT)
 
 
 def handler404(request: HttpRequest, exception: Exception) -> HttpResponse:

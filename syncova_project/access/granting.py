@@ -6,22 +6,24 @@ Owns the rules. Pages ask them before a change; what the change was, they tell t
 from collections.abc import Iterable
 from typing import Any
 
-from django.contrib.auth.models import Permission
-from django.db.models import Q
+from django.contrib.auth.models import Group, Permission, User
+from django.db.models import Q, QuerySet
 
+from syncova_project.access.models import SightLimit
 from syncova_project.access.people import groups_of
 
 
-def may_change(giver: Any, person: Any = None) -> bool:
-    """Tell whether the giver may change this person, or set their password; without a person, anybody at all.
+def may_change(giver: Any, one: Any = None) -> bool:
+    """Tell whether the giver may change this person, group of people or limit of sight; without one, any at all.
 
-    Who sees some repositories only could else take an account that sees others, and anybody one that may more.
+    Who sees some repositories only could else take an account that sees others, and anybody one that may more, or take
+    rights and sight away from it by its group.
     """
     if giver.is_superuser:
         return True
     if groups_of(giver) is not None:
         return False
-    return person is None or not (person.is_superuser or lacking(giver, _held_by(person)))
+    return one is None or not _may_more(one, giver)
 
 
 def lacking(giver: Any, permissions: Iterable[Permission]) -> list[str]:
@@ -39,7 +41,18 @@ def permission_name(permission: Permission) -> str:
     return f"{permission.content_type.app_label}.{permission.codename}"
 
 
-def _held_by(person: Any) -> Iterable[Permission]:
+def _may_more(one: Any, giver: Any) -> bool:
+    """Tell it of a person, of a group or anybody in it, and of whom a limit is of."""
+    if isinstance(one, SightLimit):
+        one = one.user or one.group
+    if isinstance(one, Group):
+        people = User.objects.filter(groups=one)
+        return people.filter(is_superuser=True).exists() or bool(lacking(giver, _held_by(people, one)))
+    return one.is_superuser or bool(lacking(giver, _held_by(User.objects.filter(pk=one.pk))))
+
+
+def _held_by(people: QuerySet[User], group: Group | None = None) -> Iterable[Permission]:
     # Not by Django's own question, to which one that is switched off holds nothing: they may be switched on again.
-    held = Permission.objects.filter(Q(user=person) | Q(group__user=person))
+    groups = Group.objects.filter(Q(user__in=people) | Q(pk=group and group.pk))
+    held = Permission.objects.filter(Q(user__in=people) | Q(group__in=groups))
     return held.select_related("content_type").distinct()

@@ -42,6 +42,8 @@ FIRST: Final = (
     "(delete this limit first: without it the members of the group see the repositories of all worker groups)"
 )
 
+BEYOND: Final = "(may more than you do, or somebody in it does: ask a superuser)"
+
 SWITCH_OFF: Final = "(nobody deletes them; take away “Active” of the user instead: tokens and sessions end with it)"
 
 
@@ -61,25 +63,41 @@ class GivenForm(_Form):
         return cleaned
 
 
-class Granted(_ModelAdmin):
-    """Mixed in before Django's own class of people or of groups: who is limited changes neither (access.granting)."""
+class Bounded(_ModelAdmin):
+    """Mixed in before a class of what somebody may more by than others: whose is beyond one's own, stays."""
+
+    def within(self, request: HttpRequest, one: Any) -> bool:
+        """Tell whether the person may change this one (access.granting); a refusal that follows says why not."""
+        may = may_change(request.user, one)
+        request.syncova_beyond = one is not None and not may  # type: ignore[attr-defined]
+        return may
 
     def get_form(self, request: HttpRequest, obj: Any = None, *others: Any, **named: Any) -> Any:
         """Return Django's form, which then knows who gives."""
         form = super().get_form(request, obj, *others, **named)
         return type(form.__name__, (GivenForm, form), {"giver": request.user})
 
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """Name those of several that the person may not delete, and who may."""
+        deleted, counts, lack, protected = super().get_deleted_objects(objs, request)
+        told = [format_html("{} {}", one, BEYOND) for one in objs if not may_change(request.user, one)]
+        return deleted, counts, set() if told else lack, [*protected, *told]
+
+
+class Granted(Bounded):
+    """Mixed in before Django's own class of people or of groups: who is limited changes neither (access.granting)."""
+
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Tell whether the person may make any."""
         return super().has_add_permission(request) and may_change(request.user)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Tell whether the person may change any."""
-        return super().has_change_permission(request, obj) and may_change(request.user)
+        """Tell whether the person may change this one, or any; Django asks it for passwords as well."""
+        return super().has_change_permission(request, obj) and self.within(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Tell the same of a deletion."""
-        return super().has_delete_permission(request, obj) and may_change(request.user)
+        return super().has_delete_permission(request, obj) and self.within(request, obj)
 
 
 class Audited(_ModelAdmin):
@@ -159,14 +177,6 @@ class PersonAdmin(Granted, Audited, _UserAdmin):
         fields = super().get_readonly_fields(request, obj)
         return fields if request.user.is_superuser else (*fields, "is_superuser")
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Tell whether the person may change this one; Django asks it for passwords as well."""
-        return super().has_change_permission(request, obj) and may_change(request.user, obj)
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Tell the same of a deletion."""
-        return super().has_delete_permission(request, obj) and may_change(request.user, obj)
-
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """Say of somebody's tokens, which nobody deletes, how both are switched off."""
         deleted, counts, lacking, protected = super().get_deleted_objects(objs, request)
@@ -182,7 +192,7 @@ class PeopleGroupAdmin(Granted, Audited, GroupAdmin):
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """Say of a limit of sight, which keeps its group from being deleted, what is to be done first."""
         deleted, counts, lacking, protected = super().get_deleted_objects(objs, request)
-        told = [format_html("{} {}", one, FIRST) for one in protected]
+        told = [one if str(one).endswith(BEYOND) else format_html("{} {}", one, FIRST) for one in protected]
         return deleted, counts, lacking, told
 
 
@@ -214,11 +224,21 @@ def own_password(request: HttpRequest) -> Any:
 class SightForm(_SightForm):
     """Whom it limits, and to which worker groups; a superuser sees all."""
 
+    giver: Any = None
     user = forms.ModelChoiceField(User.objects.filter(is_superuser=False), required=False)
 
     class Meta:
         model = SightLimit
         fields = ("user", "group", "worker_groups")
+
+    def clean(self) -> Any:
+        """Refuse to limit whom the giver may not change."""
+        cleaned = super().clean()
+        for name in ("user", "group"):
+            one = self.cleaned_data.get(name)
+            if one is not None and not may_change(self.giver, one):
+                self.add_error(name, f"{one} may more than you do, or somebody in it does. Ask a superuser.")
+        return cleaned
 
     def clean_worker_groups(self) -> list[str]:
         """Return the names as they are written everywhere, once each, in small letters; refuse what no group has."""
@@ -230,7 +250,7 @@ class SightForm(_SightForm):
 
 
 @admin.register(SightLimit)
-class SightLimitAdmin(Audited, _LimitAdmin):
+class SightLimitAdmin(Bounded, Audited, _LimitAdmin):
     """Whose repositories people see; for those who manage people, and are not limited themselves."""
 
     noun = "sight"
@@ -246,5 +266,9 @@ class SightLimitAdmin(Audited, _LimitAdmin):
         """Tell the same."""
         return self.has_module_permission(request)
 
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Tell whether the person may say it of whom this limit is of, or of anybody."""
+        return self.has_module_permission(request) and self.within(request, obj)
+
     has_add_permission = has_module_permission
-    has_change_permission = has_delete_permission = has_view_permission
+    has_delete_permission = has_change_permission

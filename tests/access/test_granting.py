@@ -72,8 +72,72 @@ def test_an_account_that_may_more_is_out_of_reach_even_while_it_is_switched_off(
         for verb, body in (("change", {}), ("password", NEW), ("delete", {"post": "yes"})):
             assert client.post(page(one, verb), {"username": one.username, **body}).status_code == 403, (one, verb)
     several = {"action": "delete_selected", "_selected_action": [root.pk, chief.pk], "post": "yes"}
-    assert client.post("/admin/auth/user/", several).status_code == 403
+    told = client.post("/admin/auth/user/", several)
+    assert (told.status_code, told.content.decode().count("ask a superuser")) == (200, 2)
     assert passwords() == before
+
+
+@pytest.mark.parametrize("hold", ["group", "member", "root"])
+def test_a_group_that_may_more_or_has_somebody_in_it_who_does_stays_as_it_is(hold: str) -> None:
+    """Else whoever manages people would take the rights of those whose accounts are out of their reach."""
+    _, client = manager()
+    group = Group.objects.create(name="weekend")
+    group.permissions.add(Permission.objects.get(codename="jobs.read"))
+    if hold == "group":
+        group.permissions.add(Permission.objects.get(codename="audit.read"))
+    elif hold == "member":
+        chief = User.objects.create_user("chief", is_active=False)
+        chief.groups.add(group, Group.objects.get(name="administrators"))
+    else:
+        User.objects.create_superuser("root").groups.add(group)
+    before = set(group.permissions.all())
+    for verb, body in (("change", {"name": "weekend"}), ("change", {"name": "x"}), ("delete", {"post": "yes"})):
+        refused = client.post(page(group, verb), body)
+        assert (refused.status_code, "Ask a superuser" in refused.content.decode()) == (403, True), verb
+    several = {"action": "delete_selected", "_selected_action": [group.pk], "post": "yes"}
+    told = client.post("/admin/auth/group/", several)
+    assert (told.status_code, "ask a superuser" in told.content.decode()) == (200, True)
+    group.refresh_from_db()
+    assert (group.name, set(group.permissions.all())) == ("weekend", before)
+    assert not AuditEntry.objects.filter(subject_type="group").exists()
+
+
+def test_a_group_within_ones_own_rights_is_changed_and_deleted() -> None:
+    user, client = manager()
+    group = Group.objects.create(name="readers")
+    group.permissions.add(Permission.objects.get(codename="jobs.read"))
+    group.user_set.add(user, User.objects.create_user("bob"))
+    assert client.post(page(group), {"name": "watchers"}).status_code == 302
+    group.refresh_from_db()
+    assert (group.name, group.permissions.count()) == ("watchers", 0)
+    several = {"action": "delete_selected", "_selected_action": [group.pk], "post": "yes"}
+    assert client.post("/admin/auth/group/", several).status_code == 302
+    assert not Group.objects.filter(pk=group.pk).exists()
+
+
+def test_nobody_limits_what_those_see_who_may_more() -> None:
+    _, client = manager()
+    wide, bob = Group.objects.get(name="operators"), User.objects.create_user("bob")
+    chief = User.objects.create_user("chief")
+    chief.groups.add(wide)
+    add, several = "/admin/access/sightlimit/add/", "/admin/access/sightlimit/"
+    for whom in ({"user": chief.pk}, {"group": wide.pk}):
+        refused = client.post(add, {"user": "", "group": "", **whom, "worker_groups": "default"})
+        assert (refused.status_code, "Ask a superuser" in refused.content.decode()) == (200, True), whom
+    assert client.post(add, {"user": bob.pk, "group": "", "worker_groups": "default"}).status_code == 302
+    own = SightLimit.objects.get()
+    moved = {"user": chief.pk, "group": "", "worker_groups": "default"}
+    assert client.post(f"{several}{own.pk}/change/", moved).status_code == 200
+    limits = [SightLimit.objects.create(worker_groups=["north"], **one) for one in ({"user": chief}, {"group": wide})]
+    for limit in limits:
+        for verb, body in (("change", moved), ("delete", {"post": "yes"})):
+            refused = client.post(f"{several}{limit.pk}/{verb}/", body)
+            assert (refused.status_code, "Ask a superuser" in refused.content.decode()) == (403, True), verb
+    every = {"action": "delete_selected", "_selected_action": [one.pk for one in (own, *limits)], "post": "yes"}
+    assert client.post(several, every).content.decode().count("ask a superuser") == 2
+    kept = SightLimit.objects.order_by("id").values_list("user", "group", "worker_groups")
+    assert list(kept) == [(bob.pk, None, ["default"]), (chief.pk, None, ["north"]), (None, wide.pk, ["north"])]
+    assert client.post(f"{several}{own.pk}/delete/", {"post": "yes"}).status_code == 302
 
 
 def test_only_what_one_holds_is_given() -> None:
