@@ -7,10 +7,8 @@ forked with; it ends with the process that forked it.
 """
 
 import functools
-import gc
 import os
 import select
-import signal
 import socket
 from collections.abc import Callable, Sequence
 from mmap import mmap
@@ -24,9 +22,7 @@ from repositories.engine.restore.filling import FileTask, Filler, by_place, crea
 from repositories.engine.restore.parcels import Outcome, Parcel, Report, receive_parcel, send_outcome
 from repositories.engine.restore.publishing import discard
 from repositories.engine.restore.target import UNFINISHED_FILE
-from repositories.engine.ties import die_with_parent
 
-_MOST_DESCRIPTORS: Final = 1 << 20
 _PLAIN: Final = Surroundings(BeforeWriting(), fresh=True)
 
 
@@ -100,15 +96,8 @@ class CoWriter:
         return False
 
 
-def live(channels: Sequence[socket.socket], source: AnyChunks, stop: mmap, parent: int) -> None:
-    """Write what comes through any of the channels, until one of them ends. The first thing in a forked process."""
-    die_with_parent()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
-    _close_others([each.fileno() for each in channels])
-    gc.freeze()
-    if os.getppid() != parent:
-        return
+def live(channels: Sequence[socket.socket], source: AnyChunks, stop: mmap) -> None:
+    """Write what comes through any of the channels, until one of them ends; what a forked process does."""
     writer = CoWriter(source, lambda: stop[0] != 0)
     poll = select.poll()
     for each in channels:
@@ -133,12 +122,3 @@ def _serve(channel: socket.socket, writer: CoWriter) -> bool:
             os.close(each)
     send_outcome(channel, outcome)
     return True
-
-
-def _close_others(kept: Sequence[int]) -> None:
-    """Close all descriptors but the standard ones and `kept`: what is open here cannot be given up by the restore."""
-    begin = 3
-    for number in sorted(kept):
-        os.closerange(begin, number)
-        begin = number + 1
-    os.closerange(begin, _MOST_DESCRIPTORS)

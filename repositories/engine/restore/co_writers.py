@@ -14,13 +14,12 @@ import select
 import signal
 import socket
 import threading
-import traceback
-import warnings
 from mmap import mmap
-from typing import Final, NoReturn
+from typing import Final
 
 import msgspec
 
+from repositories.engine import forked
 from repositories.engine.metadata.apply import AttributeClass
 from repositories.engine.restore.chunks import AnyChunks
 from repositories.engine.restore.co_writer import live
@@ -122,8 +121,8 @@ class CoWriters:
             self._dead.add(pid)
             _, status = os.waitpid(pid, 0)
         self._pulse.warn(
-            f"process {pid}, which wrote files for this restore, {_ending(os.waitstatus_to_exitcode(status))}: the "
-            "restore looks at each file that it had in hand, writes what is not whole, and goes on"
+            f"process {pid}, which wrote files for this restore, "
+            f"{forked.ending(os.waitstatus_to_exitcode(status))}: the restore looks at each file that it had in hand, writes what is not whole, and goes on"
         )
 
     def _count(self, tasks: list[FileTask], outcome: Outcome) -> None:
@@ -137,52 +136,24 @@ class CoWriters:
 
 
 def most_at_once() -> int:
-    """Return how many processes are worth having: one for each processor that this process may use, up to a few.
-
-    Elsewhere than on Linux 1: libraries of other systems do not outlive a fork.
-    """
-    return min(len(os.sched_getaffinity(0)), _MOST) if hasattr(os, "sched_getaffinity") else 1
-
-
-def _ending(code: int) -> str:
-    """Return how a process ended, in words."""
-    if code >= 0:
-        return f"ended by itself with {code}"
-    try:
-        return f"was ended by signal {-code} ({signal.Signals(-code).name})"
-    except ValueError:
-        return f"was ended by signal {-code}"
+    """Return how many processes are worth having: one for each processor that this process may use, up to a few."""
+    return min(forked.processors(), _MOST)
 
 
 def _fork(source: AnyChunks, stop: mmap) -> tuple[int, list[socket.socket]]:
     """Return a new process and our ends of its channels. Raises OSError."""
     pairs = [socket.socketpair() for _ in range(_CHANNELS)]
-    parent = os.getpid()
+    theirs = [each for _, each in pairs]
     try:
-        with warnings.catch_warnings():
-            # Other threads are a danger to a fork that goes on to use what they had locked: this one does not.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            pid = os.fork()
+        pid = forked.fork(lambda: live(theirs, source.apart(), stop), lambda: [each.fileno() for each in theirs])
     except OSError:
-        for pair in pairs:
-            for each in pair:
-                each.close()
+        for ours, _ in pairs:
+            ours.close()
         raise
-    if pid == 0:
-        _run([theirs for _, theirs in pairs], source, stop, parent)
-    for _, theirs in pairs:
-        theirs.close()
-    return pid, [ours for ours, _ in pairs]
-
-
-def _run(channels: list[socket.socket], source: AnyChunks, stop: mmap, parent: int) -> NoReturn:
-    try:
-        with contextlib.suppress(OSError):  # the restore has ended
-            live(channels, source.apart(), stop, parent)
-    except BaseException:  # noqa: BLE001  (the edge of a process: the restore goes on without it)
-        traceback.print_exc()
     finally:
-        os._exit(0)
+        for each in theirs:
+            each.close()
+    return pid, [ours for ours, _ in pairs]
 
 
 def _told(channel: socket.socket, what: int, milliseconds: int) -> bool:
