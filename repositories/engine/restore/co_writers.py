@@ -120,9 +120,10 @@ class CoWriters:
                 return
             self._dead.add(pid)
             _, status = os.waitpid(pid, 0)
+        how = forked.ending(os.waitstatus_to_exitcode(status))
         self._pulse.warn(
-            f"process {pid}, which wrote files for this restore, "
-            f"{forked.ending(os.waitstatus_to_exitcode(status))}: the restore looks at each file that it had in hand, writes what is not whole, and goes on"
+            f"process {pid}, which wrote files for this restore, {how}: the restore looks at each file that it had in "
+            "hand, writes what is not whole, and goes on"
         )
 
     def _count(self, tasks: list[FileTask], outcome: Outcome) -> None:
