@@ -13,6 +13,8 @@ from typing import Any
 from jobs.models import Job, JobRevision
 from jobs.window_rows import rule_of
 from jobs.windows import definition_of
+from syncova_project.instants import instant
+from syncova_project.preconditions import state_digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,16 @@ def snapshot_of(job: Job) -> dict[str, Any]:
             for window in job.windows.order_by("id")
         ],
     }
+
+
+def state_of(job: Job) -> str:
+    """Return the digest of what people change of a job: its revision, and whether it is paused, which makes none."""
+    return shown_state({"id": str(job.id), "revision": job.revision_number, "paused_at": instant(job.paused_at)})
+
+
+def shown_state(shown: Mapping[str, Any]) -> str:
+    """Return the same of a job as the API shows it."""
+    return state_digest(shown["id"], shown["revision"], shown["paused_at"])
 
 
 def _read_source(source: Mapping[str, Any]) -> PinnedSource:

@@ -1,6 +1,7 @@
 """The API of jobs: parse, call, serialize (E1-E3, E5). Decides nothing."""
 
 import uuid
+from collections.abc import Mapping
 from typing import Any
 
 from rest_framework.request import Request
@@ -13,6 +14,7 @@ from jobs.listing import JOB_ORDERINGS, HeldSentences, job_listed, job_remembere
 from jobs.models import Window
 from jobs.next_starts import NextStarts
 from jobs.representations import job_json, run_json
+from jobs.revisions import shown_state
 from jobs.run_answers import RUN, RUNS
 from jobs.run_views import runs_page
 from jobs.selectors import run_get
@@ -71,14 +73,14 @@ class JobsView(ApiView):
             return Created(201, _page_json(job_listed(job.id)), f"/api/v1/jobs/{job.id}")
 
         answer = create_once(request, create)
-        answer["ETag"] = etag(answer.data["revision"], answer.data)
+        answer["ETag"] = _tag(answer.data)
         return answer
 
 
 class JobView(ApiView):
     """GET shows one job; PATCH changes it (E6); DELETE ends it, its runs stay (D3).
 
-    Its ETag is its revision, with a digest of all that is shown.
+    Its ETag is its revision, with a digest of its state, and one of all that is shown.
     """
 
     scopes = {"GET": (Scope.JOBS_READ,), "PATCH": (Scope.JOBS_WRITE,), "DELETE": (Scope.JOBS_WRITE,)}
@@ -204,9 +206,12 @@ class BreakerResetView(ApiView):
 
 def job_answer(job_id: uuid.UUID) -> Response:
     """Return a job with the tag that a change of it has to name."""
-    job = job_listed(job_id)
-    shown = _page_json(job)
-    return Response(shown, headers={"ETag": etag(job.revision_number, shown)})
+    shown = _page_json(job_listed(job_id))
+    return Response(shown, headers={"ETag": _tag(shown)})
+
+
+def _tag(shown: Mapping[str, Any]) -> str:
+    return etag(shown["revision"], shown, state=shown_state(shown))
 
 
 def _page_json(job: Any) -> dict[str, Any]:

@@ -1,8 +1,9 @@
 """Changes that say which state they were made for, and readers who say what they have: ETag, If-Match, If-None-Match.
 
 Owns the reading of both headers and the two refusals (execution.md, section 6; RFC 9110, section 13). A tag begins with
-the number of a revision, which alone a change has to name; what follows is a digest of all that is shown, since runs
-come and go without a revision, and a reader's copy must not outlive that.
+the number of a revision, which alone a change has to name. A digest of the state follows, of what people change
+without a revision as well, which a change that names it is held to; and one of all that is shown, for readers alone,
+since runs come and go without anybody's change, and a reader's copy must not outlive that.
 """
 
 import hashlib
@@ -40,26 +41,43 @@ class Condition:
 
     tags: frozenset[str] | None = None
 
-    def check(self, revision: int, what: str) -> None:
-        """Raise PreconditionFailedError unless `revision` of `what`, for example "the job home", is one of them."""
-        if self.tags is None or str(revision) in self.tags:
+    def check(self, revision: int, what: str, state: str) -> None:
+        """Raise PreconditionFailedError unless `revision` of `what`, or it in this `state`, is one of them.
+
+        `what` is "the job home" and the like, `state` what `state_digest` says of it.
+        """
+        if self.tags is None or not self.tags.isdisjoint({str(revision), f"{revision}-{state}"}):
             return
         raise PreconditionFailedError(
-            f"{what[:1].upper()}{what[1:]} has been changed meanwhile: it is at revision {revision}.",
+            self._reason(revision, what),
             hint="Read it again, and send the change with its ETag.",
             details={"etag": etag(revision)},
         )
+
+    def _reason(self, revision: int, what: str) -> str:
+        if any(tag.partition("-")[0] == str(revision) for tag in self.tags or ()):
+            return (
+                f"{what[:1].upper()}{what[1:]} is at revision {revision} still, but in another state: "
+                "it was paused or resumed meanwhile, or the tag was never its own."
+            )
+        return f"{what[:1].upper()}{what[1:]} has been changed meanwhile: it is at revision {revision}."
 
 
 ANY_STATE: Final = Condition()
 
 
-def etag(revision: int, shown: Mapping[str, Any] | None = None) -> str:
-    """Return the tag of a revision as headers carry it: of what is `shown` of it, or of any such answer."""
-    if shown is None:
-        return f'"{revision}"'
-    digest = hashlib.sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()
-    return f'"{revision}-{digest[:16]}"'
+def etag(revision: int, shown: Mapping[str, Any] | None = None, *, state: str = "") -> str:
+    """Return the tag of a revision as headers carry it: of what is `shown` of it in this state, or of any of them."""
+    return f'"{revision}"' if shown is None else f'"{revision}-{state}-{_digest(shown)}"'
+
+
+def state_digest(*parts: object) -> str:
+    """Return what stands in a tag for the state that these JSON values are."""
+    return _digest(parts)
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def has_already(header: str | None, tag: str) -> bool:
@@ -87,5 +105,5 @@ def condition_of(header: str | None, *, needed: bool) -> Condition:
 
 
 def _value(tag: re.Match[str]) -> str:
-    """Return the revision that a tag begins with."""
-    return (tag[2] if tag[2] is not None else tag[3]).partition("-")[0]
+    """Return what of a tag a change is held to: the revision, and the state where it is said."""
+    return "-".join((tag[2] if tag[2] is not None else tag[3]).split("-")[:2])

@@ -16,7 +16,7 @@ from jobs.errors import JobActiveError
 from jobs.models import Job, JobSource, Run
 from jobs.objectives import plans_of, refuse_broken_rpo
 from jobs.postponed import recompute_waiting, stuck_jobs
-from jobs.revisions import snapshot_of
+from jobs.revisions import snapshot_of, state_of
 from jobs.selectors import phase
 from jobs.services.dependencies import lock_with_predecessors, replace_dependencies
 from jobs.services.job_rows import lock_job, place_sources, ready_repository, save_job
@@ -66,7 +66,7 @@ def job_change(
     """
     with transaction.atomic():
         job, predecessors = _lock(job_id, fields)
-        condition.check(job.revision_number, f"the job {job.name}")
+        condition.check(job.revision_number, f"the job {job.name}", state_of(job))
         before = snapshot_of(job)
         _apply(job, fields, actor, now)
         if "depends_on" in fields:

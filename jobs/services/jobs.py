@@ -17,7 +17,7 @@ from jobs.job_names import names_of
 from jobs.models import Job, JobDependency
 from jobs.objectives import refuse_broken_rpo
 from jobs.postponed import stuck_jobs
-from jobs.revisions import snapshot_of
+from jobs.revisions import snapshot_of, state_of
 from jobs.services.dependencies import add_dependencies, lock_predecessors
 from jobs.services.job_rows import audit_job, cancel_runs, lock_job, place_sources, ready_repository, save_job
 from jobs.services.job_trail import write_deleted, write_made
@@ -122,7 +122,7 @@ def job_delete(*, job_id: uuid.UUID, actor: str, now: dt.datetime, condition: Co
     """
     with transaction.atomic():
         job = lock_job(job_id)
-        condition.check(job.revision_number, f"the job {job.name}")
+        condition.check(job.revision_number, f"the job {job.name}", state_of(job))
         _refuse_needed(job)
         before = snapshot_of(job)
         schedules = lock_schedules(job)

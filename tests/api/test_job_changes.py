@@ -132,6 +132,25 @@ def test_a_deletion_may_name_its_state_too() -> None:
     assert client.request("DELETE", f"jobs/{job.id}", **{"If-Match": '"1"'}).status == 204
 
 
+def test_a_whole_tag_is_held_to_and_a_pause_is_a_change() -> None:
+    """A made-up tag, one of another job and one from before a pause name no state; the revision alone sees no pause."""
+    job, other, client = make_job(), make_job(), ApiClient()
+    address = f"jobs/{job.id}"
+    before, foreign = (str(client.get(f"jobs/{one.id}").headers["ETag"]) for one in (job, other))
+    for tag in ('"1-xyz"', '"1-"', foreign, f'{before[:-1].rpartition("-")[0]}x"'):
+        patch(job, {"strict": True}, tag).refused(412, "PRECONDITION_FAILED")
+        client.request("DELETE", address, **{"If-Match": tag}).refused(412, "PRECONDITION_FAILED")
+    paused = str(client.post(f"{address}/pause").headers["ETag"])
+    patch(job, {"strict": True}, before).refused(412, "PRECONDITION_FAILED")
+    client.request("DELETE", address, **{"If-Match": before}).refused(412, "PRECONDITION_FAILED")
+    client.post(f"{address}/resume")
+    patch(job, {"strict": True}, paused).refused(412, "PRECONDITION_FAILED")
+    assert patch(job, {"strict": True}, f"{paused}, {before}").json["revision"] == 2
+    client.post(f"{address}/pause")
+    assert patch(job, {"strict": False}, '"2"').json["revision"] == 3
+    assert patch(job, {"strict": True}, str(client.get(address).headers["ETag"])).json["revision"] == 4
+
+
 def test_revisions_tell_who_changed_what() -> None:
     """H1: page by page, newest first."""
     job, client = make_job(), ApiClient()
