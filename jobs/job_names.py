@@ -4,7 +4,7 @@ Owns the neutral words. Texts that are kept for all readers are made within `tol
 """
 
 import uuid
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -14,6 +14,8 @@ from jobs.models import Job, JobDependency, Run
 from jobs.states import HeldCode
 from syncova_project.access.visibility import limit_sight, sees, unlimited_sight, visible_groups, within_sight
 
+# What an audit entry tells of a job, each with the fields that are told.
+_STATES: Final = ("before", "after")
 # What holds a run is then another job, whose name is the subject.
 _BY_JOB: Final = frozenset(
     {
@@ -65,11 +67,13 @@ def shown_snapshots(snapshots: Sequence[Mapping[str, Any]]) -> list[dict[str, An
     return [_shown_snapshot(snapshot, seen) for snapshot in snapshots]
 
 
-def told_dependencies(ids: Iterable[str]) -> list[str]:
-    """Return ids for a text that is kept, those of jobs that its readers do not see as `another_job`."""
-    known = within_sight(Job.objects.filter(id__in=set(ids)), "repository__worker_group")
-    seen = set(map(str, known.values_list("id", flat=True)))
-    return [one if one in seen else another_job() for one in ids]
+def shown_details(details: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return details of audit entries of jobs, ids of jobs that the caller does not see as `another_job`."""
+    named = {one for each in details for state in _STATES for one in _waits_for(each, state)}
+    found = Job.objects.filter(id__in={one for one in named if _is_id(one)})
+    seen = set(map(str, within_sight(found, "repository__worker_group").values_list("id", flat=True)))
+    hidden = {one for one in named if _is_id(one)} - seen
+    return [_without(each, hidden) for each in details]
 
 
 def names_of(job_ids: Collection[uuid.UUID]) -> dict[uuid.UUID, str]:
@@ -84,3 +88,26 @@ def _shown_snapshot(snapshot: Mapping[str, Any], seen: Collection[str]) -> dict[
     # Revisions from before there were dependencies name none.
     unseen = {"unseen_dependencies": len(ids) - len(shown)}
     return {**snapshot, "depends_on": shown, **unseen} if len(ids) > len(shown) else dict(snapshot)
+
+
+def _without(details: Mapping[str, Any], hidden: Collection[str]) -> Mapping[str, Any]:
+    changed = {
+        state: {**details[state], "depends_on": [another_job() if one in hidden else one for one in ids]}
+        for state in _STATES
+        if (ids := _waits_for(details, state))
+    }
+    return {**details, **changed}
+
+
+def _waits_for(details: Mapping[str, Any], state: str) -> list[str]:
+    """Return what an entry says that the job waits for; one from before ids were kept has words that all may read."""
+    told = details.get(state)
+    ids = told.get("depends_on") if isinstance(told, Mapping) else None
+    return ids if isinstance(ids, list) else []
+
+
+def _is_id(text: str) -> bool:
+    try:
+        return str(uuid.UUID(text)) == text
+    except ValueError:
+        return False

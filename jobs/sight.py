@@ -8,12 +8,14 @@ import uuid
 from django.db.models import Q, QuerySet
 
 from jobs.errors import no_such_job, no_such_window
+from jobs.job_names import shown_details
 from jobs.models import Job, JobDependency, JobSource, Run, Runner, Source, Window
 from jobs.selectors import run_get
 from jobs.states import RunnerKind
 from syncova_project.access.visibility import (
     GROUPS,
     GUARDS,
+    MASKS,
     SEEN,
     entries_seen,
     model_seen,
@@ -61,6 +63,7 @@ GROUPS.append(lambda: Runner.objects.filter(kind=RunnerKind.GROUP).values_list("
 GUARDS["job_id"] = _check_job
 GUARDS["run_id"] = run_get
 GUARDS["window_id"] = _check_window
+MASKS["job"] = shown_details
 entries_seen("job", Job.objects.all, "repository__worker_group")
 entries_seen("run", Run.objects.all, "repository__worker_group")
 entries_seen("window", Window.objects.all, "repository__worker_group")

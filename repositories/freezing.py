@@ -19,6 +19,7 @@ from repositories.memory import earlier_state_confirmed, state_forgotten
 from repositories.models import Repository, RepositoryFreeze
 from repositories.rows import locked_repository, save_registered
 from syncova_project.access.services import audit_record
+from syncova_project.instants import instant
 
 MAX_REASON = 500
 SYSTEM = "system"
@@ -72,6 +73,7 @@ def repository_unfreeze(
         open_rows = RepositoryFreeze.objects.filter(repository=repository, cleared_at__isnull=True)
         if repository.reindex_wanted_at is not None:
             open_rows = open_rows.exclude(reason=repository.reindex_reason)
+        freezes = [_freeze_told(row) for row in open_rows.order_by("id")]
         closed = open_rows.update(cleared_at=Greatest("frozen_at", Value(now)), cleared_by=actor)
         if not closed and not adopted and repository.reindex_wanted_at is not None:
             raise _only_indexing(repository)
@@ -82,11 +84,18 @@ def repository_unfreeze(
                 subject_type="repository",
                 subject_id=repository_id,
                 now=now,
-                details={"closed": closed},
+                details={"closed": closed, "freezes": freezes},
             )
             earlier_state_confirmed(repository_id=repository_id)
             request_pass()
     return closed
+
+
+def _freeze_told(row: RepositoryFreeze) -> dict[str, object]:
+    """Return what a freeze was, as the trail keeps it of one that ends."""
+    run = str(row.run_id) if row.run_id else None
+    told: dict[str, object] = {"id": row.pk, "reason": row.reason, "run": run}
+    return told | {"frozen_at": instant(row.frozen_at), "frozen_by": row.frozen_by}
 
 
 def _only_indexing(repository: Repository) -> RepositoryReindexWantedError:

@@ -14,12 +14,11 @@ from django.db import transaction
 from jobs.dependencies import all_edges, lock_graph, path_to
 from jobs.doorbell import request_pass
 from jobs.errors import DependencyCycleError, no_such_job
-from jobs.job_names import names_of, told_to_group
+from jobs.job_names import names_of
 from jobs.models import Job, JobDependency
 from jobs.revisions import write_revision
-from jobs.services.job_rows import lock_jobs
+from jobs.services.job_rows import audit_job, lock_jobs
 from jobs.services.new_job import MAX_DEPENDENCIES
-from syncova_project.access.services import audit_record
 from syncova_project.access.visibility import sees, visible_groups, within_sight
 from syncova_project.errors import ValidationFailedError
 
@@ -128,11 +127,9 @@ def _write_revision(job: Job, actor: str, now: dt.datetime, *, before: Sequence[
     job.save(update_fields=["revision_number", "updated_at"])
     write_revision(job, actor, now=now)
     after = JobDependency.objects.filter(job=job).values_list("predecessor_id", flat=True)
-    # Kept for all who see this job; the revision has the ids.
-    with told_to_group(job.repository.worker_group):
-        told = {"depends_on": sorted(names_of(set(after)).values()), "before": sorted(names_of(set(before)).values())}
-    details = {"name": job.name, **told}
-    audit_record(actor=actor, action="job.depend", subject_type="job", subject_id=job.id, now=now, details=details)
+    # Ids, of which each reader is shown those of jobs that they see (jobs.job_names).
+    told = {state: {"depends_on": sorted(map(str, ids))} for state, ids in (("before", before), ("after", after))}
+    audit_job(job, "job.depend", actor, now, revision=job.revision_number, **told)
 
 
 def _invalid(sentence: str) -> ValidationFailedError:

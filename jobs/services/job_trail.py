@@ -1,6 +1,7 @@
 """What making, changing and deleting a job leave behind: its revision, and the trail's entry with before and after.
 
-Owns these writes, in the caller's transaction; a change without a difference leaves neither.
+Owns these writes, in the caller's transaction; a change without a difference leaves neither. Ids are kept whole: who
+reads them without seeing what they name is shown less (jobs.job_names).
 """
 
 import datetime as dt
@@ -8,7 +9,6 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from jobs.job_names import told_dependencies, told_to_group
 from jobs.models import Job
 from jobs.revisions import snapshot_of, write_revision
 from jobs.services.job_rows import audit_job
@@ -38,21 +38,16 @@ def write_down(job: Job, before: Mapping[str, Any], actor: str, now: dt.datetime
     job.updated_at = now
     job.save(update_fields=["revision_number", "updated_at"])
     write_revision(job, actor, now=now)
-    # Kept for all who see this job; the revisions have all ids.
-    with told_to_group(job.repository.worker_group):
-        told = {
-            "revision": job.revision_number,
-            "before": {name: _told(name, before[name], job.revision_number - 1) for name in names},
-            "after": {name: _told(name, after[name], job.revision_number) for name in names},
-        }
-    audit_job(job, "job.change", actor, now, **told)
+    told = {
+        "before": {name: _told(before[name], job.revision_number - 1) for name in names},
+        "after": {name: _told(after[name], job.revision_number) for name in names},
+    }
+    audit_job(job, "job.change", actor, now, revision=job.revision_number, **told)
 
 
 def _whole(job: Job, snapshot: Mapping[str, Any]) -> dict[str, Any]:
-    with told_to_group(job.repository.worker_group):
-        return {name: _told(name, value, job.revision_number) for name, value in snapshot.items()}
+    return {name: _told(value, job.revision_number) for name, value in snapshot.items()}
 
 
-def _told(name: str, value: Any, revision: int) -> Any:
-    value = told_dependencies(value) if name == "depends_on" else value
+def _told(value: Any, revision: int) -> Any:
     return value if len(json.dumps(value)) <= _MOST_TOLD else {"in_revision": revision}

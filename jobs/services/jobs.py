@@ -43,6 +43,7 @@ from jobs.states import CancelOrigin, RunState
 from jobs.window_rows import change_windows, plan_by_windows
 from repositories.identifiers import new_id
 from syncova_project.access.visibility import within_sight
+from syncova_project.instants import instant
 from syncova_project.preconditions import ANY_STATE, Condition
 
 _NEEDED_UNSEEN: Final = "Remove the dependency from them first; somebody who sees all of them can."
@@ -95,7 +96,7 @@ def job_pause(*, job_id: uuid.UUID, actor: str, now: dt.datetime) -> Job:
             job.paused_at = job.updated_at = now
             job.save(update_fields=["paused_at", "updated_at"])
             tell_schedules(job, "paused", actor, now)
-            audit_job(job, "job.pause", actor, now)
+            _audit_standing(job, "job.pause", None, actor, now)
         cancel_runs(job, (RunState.QUEUED,), CancelOrigin.JOB_PAUSED, actor, now)
     return job
 
@@ -105,12 +106,12 @@ def job_resume(*, job_id: uuid.UUID, actor: str, now: dt.datetime) -> Job:
     with transaction.atomic():
         job = lock_job(job_id)
         if job.paused_at is not None:
-            job.paused_at, job.updated_at = None, now
+            before, job.paused_at, job.updated_at = job.paused_at, None, now
             job.save(update_fields=["paused_at", "updated_at"])
             for schedule in lock_schedules(job):
                 plan_anew(schedule, now)
             tell_schedules(job, "resumed", actor, now)
-            audit_job(job, "job.resume", actor, now)
+            _audit_standing(job, "job.resume", before, actor, now)
     request_pass()
     return job
 
@@ -135,6 +136,11 @@ def job_delete(*, job_id: uuid.UUID, actor: str, now: dt.datetime, condition: Co
         cancel_runs(job, (RunState.QUEUED, RunState.RUNNING), CancelOrigin.JOB_DELETED, actor, now)
         write_deleted(job, before, actor, now)
     return job
+
+
+def _audit_standing(job: Job, action: str, before: dt.datetime | None, actor: str, now: dt.datetime) -> None:
+    told = {"before": {"paused_at": instant(before)}, "after": {"paused_at": instant(job.paused_at)}}
+    audit_job(job, action, actor, now, **told)
 
 
 def _insert_job(new: NewJob, name: str, runner_id: uuid.UUID, now: dt.datetime) -> Job:

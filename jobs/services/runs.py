@@ -116,14 +116,30 @@ def run_cancel(*, run_id: uuid.UUID, actor: str, now: dt.datetime) -> Run:
     Raises RunNotFoundError, or RunFinishedError: an end is final.
     """
     with transaction.atomic():
-        state = transitions.request_cancel(run_id, CancelOrigin.USER, actor, now=now)
-        run = Run.objects.filter(id=run_id).first()
-        if run is None:
+        # Locked as the cancel itself locks, so that the trail tells the state that it met.
+        transitions.lock_job(run_id)
+        before = Run.objects.select_for_update(no_key=True).filter(id=run_id).first()
+        if before is None:
             raise no_such_run(run_id)
-        if state is None:
-            raise RunFinishedError(f"The run has already ended as {run.state}.", details={"state": run.state})
-        _audit(run, "run.cancel", actor, now, {})
+        if transitions.request_cancel(run_id, CancelOrigin.USER, actor, now=now) is None:
+            raise RunFinishedError(f"The run has already ended as {before.state}.", details={"state": before.state})
+        run = Run.objects.get(id=run_id)
+        _audit_cancel(before, run, actor, now)
     return run
+
+
+def _audit_cancel(before: Run, after: Run, actor: str, now: dt.datetime) -> None:
+    told = {
+        "kind": before.kind,
+        "job": str(before.job_id) if before.job_id else None,
+        "repository": str(before.repository_id),
+        **{name: _cancelling(run) for name, run in (("before", before), ("after", after))},
+    }
+    _audit(after, "run.cancel", actor, now, told)
+
+
+def _cancelling(run: Run) -> dict[str, object]:
+    return {"state": run.state, "cancel_origin": run.cancel_origin or None}
 
 
 def _audit(run: Run, action: str, actor: str, now: dt.datetime, details: Mapping[str, object]) -> None:
@@ -150,7 +166,7 @@ def _retry_withdrawn(job: Job, actor: str, now: dt.datetime) -> bool:
     retry = waiting.first()
     if retry is None or transitions.request_cancel(retry.id, CancelOrigin.USER, actor, now=now) is None:
         return False
-    _audit(retry, "run.cancel", actor, now, {})
+    _audit_cancel(retry, Run.objects.get(id=retry.id), actor, now)
     return True
 
 

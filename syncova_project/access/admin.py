@@ -55,7 +55,7 @@ class AuditEntryAdmin(HistoryList, PageAdmin):
         shown("action"),
         shown("subject_type"),
         shown("subject_id"),
-        shown("details"),
+        shown("details_seen", "details"),
         shown("request_id"),
         shown("address"),
     )

@@ -11,6 +11,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Length
 
 from syncova_project.access.scopes import ALL_SCOPES
+from syncova_project.access.visibility import Details, details_seen
 from syncova_project.log import single_line
 
 models.TextField.register_lookup(Length)
@@ -118,6 +119,11 @@ class AuditEntry(models.Model):
 
     def __str__(self) -> str:
         return single_line(f"{self.action} by {self.actor}")
+
+    @property
+    def details_seen(self) -> Details:
+        """Return the details without the ids that the caller does not see (access.visibility.MASKS)."""
+        return details_seen(self.subject_type, [self.details])[0]
 
 
 class UnsealedEntry(models.Model):

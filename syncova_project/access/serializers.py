@@ -71,7 +71,7 @@ def token_json(token: ApiToken) -> dict[str, Any]:
 
 
 def audit_json(entry: AuditEntry) -> dict[str, Any]:
-    """Return one entry of the audit trail."""
+    """Return one entry of the audit trail, as the caller may read it."""
     return {
         "id": entry.pk,
         "at": instant(entry.at),
@@ -79,7 +79,7 @@ def audit_json(entry: AuditEntry) -> dict[str, Any]:
         "action": entry.action,
         "subject_type": entry.subject_type,
         "subject_id": entry.subject_id,
-        "details": entry.details,
+        "details": entry.details_seen,
         "request_id": entry.request_id,
         "address": entry.address,
     }

@@ -6,7 +6,7 @@ were not there. Everything that answers no request sees all.
 """
 
 import contextvars
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
@@ -15,12 +15,15 @@ from django.db.models.functions import Cast
 
 Row = TypeVar("Row", bound=Model)
 Groups = frozenset[str] | None
+Details = Mapping[str, Any]
 
 _groups: contextvars.ContextVar[Groups] = contextvars.ContextVar("syncova_groups", default=None)
 # By the name of the part of an address: raises the same error as for an id that does not exist.
 GUARDS: Final[dict[str, Callable[[Any], object]]] = {}
 # By the type of an audit entry's subject: which entries are of what the caller sees.
 SUBJECTS: Final[dict[str, Callable[[], Q]]] = {}
+# By the type of an audit entry's subject: returns details of such entries without the ids that the caller does not see.
+MASKS: Final[dict[str, Callable[[Sequence[Details]], list[Details]]]] = {}
 # By the label of a model: those of its rows that the caller sees, who does not see all.
 SEEN: Final[dict[str, Callable[[QuerySet[Any]], QuerySet[Any]]]] = {}
 
@@ -70,6 +73,13 @@ def rows_seen(rows: QuerySet[Row]) -> QuerySet[Row]:
         return rows
     seen = SEEN.get(rows.model._meta.label_lower)
     return rows.none() if seen is None else seen(rows)
+
+
+def details_seen(kind: str, details: Sequence[Details]) -> list[Details]:
+    """Return details of audit entries of one kind of subject, as the caller may read them."""
+    if _groups.get() is None or kind not in MASKS:
+        return list(details)
+    return MASKS[kind](details)
 
 
 @contextmanager

@@ -8,10 +8,14 @@ import pytest
 from django.db import connection
 
 from jobs.models import JobRevision
+from repositories.freezing import repository_freeze
+from repositories.models import RepositoryFreeze
 from syncova_project.access.models import AuditEntry
 from syncova_project.access.services import audit_record
+from syncova_project.instants import instant
 from tests.api.builders import job_body
 from tests.api.client import ApiClient
+from tests.jobs.builders import make_job
 from tests.repositories.builders import make_repository
 
 NOW = dt.datetime(2026, 11, 30, 2, 0, tzinfo=dt.UTC)
@@ -167,3 +171,19 @@ def test_a_job_is_told_whole_when_it_is_made_and_when_it_goes() -> None:
             kept.pop("sources")
         assert made == {"name": body["name"], "after": kept}
         assert gone == {"name": body["name"], "before": kept}
+
+
+def test_pauses_and_ends_of_freezes_tell_what_was_before() -> None:
+    job, client = make_job(), ApiClient()
+    client.post(f"jobs/{job.id}/pause")
+    paused = client.get(f"jobs/{job.id}").json["paused_at"]
+    client.post(f"jobs/{job.id}/resume")
+    repository_freeze(repository_id=job.repository_id, reason="3 chunks are lost", actor="system", now=NOW)
+    freeze = RepositoryFreeze.objects.get()
+    client.post(f"repositories/{job.repository_id}/unfreeze")
+    rows = {row["action"]: row["details"] for row in client.get("audit").json["entries"]}
+    none, since = {"paused_at": None}, {"paused_at": paused}
+    assert rows["job.pause"] == {"name": job.name, "before": none, "after": since}
+    assert rows["job.resume"] == {"name": job.name, "before": since, "after": none}
+    told = {"id": freeze.pk, "reason": "3 chunks are lost", "run": None, "frozen_by": "system"}
+    assert rows["repository.unfreeze"] == {"closed": 1, "freezes": [{**told, "frozen_at": instant(NOW)}]}

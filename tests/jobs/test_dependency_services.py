@@ -35,8 +35,9 @@ def test_a_change_replaces_all_makes_a_revision_and_is_audited() -> None:
     revision = JobRevision.objects.get(job=job, number=3)
     assert revision.snapshot["depends_on"] == [str(second.id)]
     entries = AuditEntry.objects.filter(action="job.depend").order_by("id")
-    assert [entry.details["depends_on"] for entry in entries] == [["database", "files"], ["files"]]
-    assert [entry.details["before"] for entry in entries] == [[], ["database", "files"]]
+    both = {"depends_on": sorted([str(first.id), str(second.id)])}
+    told = [(entry.details["before"], entry.details["after"], entry.details["revision"]) for entry in entries]
+    assert told == [({"depends_on": []}, both, 2), (both, {"depends_on": [str(second.id)]}, 3)]
 
 
 @pytest.mark.django_db

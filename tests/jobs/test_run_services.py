@@ -111,6 +111,17 @@ def test_cancelling_by_hand() -> None:
     running = make_run(state="running")
     for _ in range(2):
         assert run_cancel(run_id=running.id, actor="alice", now=NOW).cancel_origin == "user"
+    queued = make_run(state="queued")
+    run_cancel(run_id=queued.id, actor="alice", now=NOW)
+    entries = AuditEntry.objects.filter(action="run.cancel").order_by("id")
+    whose = {"kind": "backup", "job": str(running.job_id), "repository": str(running.repository_id)}
+    free, asked = {"state": "running", "cancel_origin": None}, {"state": "running", "cancel_origin": "user"}
+    assert entries[0].details == {**whose, "before": free, "after": asked}
+    assert (entries[1].details["before"], entries[1].details["after"]) == (asked, asked)
+    ended = {"state": "cancelled", "cancel_origin": "user"}
+    told = entries[2].details
+    assert (told["before"], told["after"]) == ({"state": "queued", "cancel_origin": None}, ended)
+    assert told["job"] == str(queued.job_id)
     with pytest.raises(RunFinishedError):
         run_cancel(run_id=make_run(state="succeeded").id, actor="alice", now=NOW)
     with pytest.raises(RunNotFoundError):
