@@ -76,8 +76,10 @@ class WindowView(ApiView):
 
     def put(self, request: Request, window_id: uuid.UUID) -> Response:
         """Return the window as it is now."""
-        new, now = window_input(self.body(request)), database_now()
-        return Response(saved_json(window_change(window_id, new, actor=actor_of(request), now=now), now))
+        body, now = self.body(request), database_now()
+        said = frozenset(body)
+        saved = window_change(window_id, window_input(body), said=said, actor=actor_of(request), now=now)
+        return Response(saved_json(saved, now))
 
     def delete(self, request: Request, window_id: uuid.UUID) -> Response:
         """Delete the window."""

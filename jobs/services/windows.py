@@ -7,10 +7,10 @@ it: a change of them is a revision of the job.
 
 import datetime as dt
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from django.db import IntegrityError, transaction
 
@@ -30,6 +30,9 @@ from repositories.models import Repository
 from syncova_project.access.services import audit_record
 from syncova_project.access.visibility import visible_groups, within_sight
 from syncova_project.errors import PermissionDeniedError, ValidationFailedError
+
+# What a window may hold for alone.
+LEVELS: Final = ("repository_id", "job_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +63,19 @@ def window_create(new: WindowInput, *, actor: str, now: dt.datetime) -> Saved:
         return window_insert(new, actor=actor, now=now)
 
 
-def window_change(window_id: uuid.UUID, new: WindowInput, *, actor: str, now: dt.datetime) -> Saved:
-    """Replace all of a window but its id. Raises WindowNotFoundError and what `window_create` raises."""
+def window_change(
+    window_id: uuid.UUID, new: WindowInput, *, said: Collection[str] = LEVELS, actor: str, now: dt.datetime
+) -> Saved:
+    """Replace all of a window but its id; `said` are those of LEVELS that were asked for, be it as null.
+
+    Raises WindowNotFoundError, ValidationFailedError where a window of one repository or job would come to hold for
+    everything and nobody said so, and what `window_create` raises.
+    """
     _columns(new)
     with _changing(actor, now, job_id=new.job_id, window_id=window_id):
         row = _get(window_id)
         _check_reach(row.repository_id or row.job_id)
+        _refuse_unsaid(row, new, said)
         return window_rewrite(row, new, actor=actor, now=now)
 
 
@@ -176,6 +186,14 @@ def _check_reach(level: uuid.UUID | None) -> None:
             "A window of everything holds for repositories that you do not see.",
             hint="Name a repository or a job, or ask somebody who sees all.",
         )
+
+
+def _refuse_unsaid(row: Window, new: WindowInput, said: Collection[str]) -> None:
+    if new.repository_id or new.job_id:
+        return
+    for name in LEVELS:
+        if getattr(row, name) is not None and name not in said:
+            raise _invalid(name, f"the window has {getattr(row, name)} now: send it, or null for everything.")
 
 
 def _save(row: Window, *, insert: bool) -> None:
