@@ -39,6 +39,7 @@ from syncova_project.errors import ValidationFailedError
 from syncova_project.json_types import wrong_types
 from syncova_project.plain_names import NOT_PLAIN, is_plain
 from syncova_project.preconditions import Condition, condition_of, has_already
+from syncova_project.replays import check_replay, kept_with_sight
 
 Reader = type[serializers.Serializer[Any]]
 
@@ -211,7 +212,8 @@ class Created:
 def create_once(request: Request, create: Callable[[], Created], *, secret: bool = False) -> Response:
     """Run `create`, or answer again what it answered to the same Idempotency-Key (E5).
 
-    An answer that holds a `secret` is never kept: asked again, SecretAlreadyShownError says where the thing is.
+    An answer that holds a `secret` is never kept: asked again, SecretAlreadyShownError says where the thing is. Who
+    sees less than at the first time gets what `check_replay` raises.
     """
     key = request.headers.get("Idempotency-Key")
     if key is None:
@@ -223,7 +225,7 @@ def create_once(request: Request, create: Callable[[], Created], *, secret: bool
     def keep() -> tuple[int, Any]:
         made = create()
         shown.append(made)
-        return made.status, {"body": None if secret else made.body, "location": made.location}
+        return made.status, kept_with_sight(None if secret else made.body, made.location)
 
     django_request = request._request
     keyed = KeyedRequest(
@@ -232,6 +234,7 @@ def create_once(request: Request, create: Callable[[], Created], *, secret: bool
     kept = answer_once(request=keyed, create=keep, now=clock.now())
     headers = {"Location": kept.body["location"]}
     if kept.replayed:
+        check_replay(kept.body)
         if secret:
             raise secret_already_shown(kept.body["location"])
         headers["Idempotency-Replayed"] = "true"
