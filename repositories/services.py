@@ -103,13 +103,13 @@ def repository_inspected(*, repository_id: uuid.UUID, repository_hex: str, now: 
     """Take a worker's report that the repository opened: the first one adopts its id and makes it active (A10).
 
     If another row adopted the same id, this one fails with that reason: two rows of one repository would run two at
-    a time where one is allowed.
+    a time where one is allowed. The reason has the id, not the name: who reads it may not see the other row.
     """
     with transaction.atomic():
-        rival = Repository.objects.filter(repository_id=repository_hex).exclude(pk=repository_id).first()
+        is_known = Repository.objects.filter(repository_id=repository_hex).exclude(pk=repository_id).exists()
         # What was opened before is swapped instead: that freezes it.
-        if rival is not None and repository_get(repository_id).state == RepositoryState.REGISTERING:
-            reason = f"It is the same repository as {rival.name!r}, which is registered already."
+        if is_known and repository_get(repository_id).state == RepositoryState.REGISTERING:
+            reason = f"It is the repository {repository_hex}, which is registered already under another name."
             repository_inspection_failed(
                 repository_id=repository_id, code="REPOSITORY_ALREADY_REGISTERED", message=reason, now=now
             )
