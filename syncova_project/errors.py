@@ -11,16 +11,20 @@ class SyncovaError(Exception):
     """An error that a person or a program may see.
 
     `code` is stable and documented in docs/errors.md; `status` is the HTTP status that the API answers with;
-    `details` holds JSON values (never secrets) that a client may act on.
+    `details` holds JSON values (never secrets) that a client may act on. `page_hint` is the next step of who acts on a
+    page of the admin, where it is another one than the `hint` of a client.
     """
 
     code: ClassVar[str] = "INTERNAL"
     status: ClassVar[int] = 500
 
-    def __init__(self, message: str, *, hint: str = "", details: Mapping[str, object] | None = None) -> None:
+    def __init__(
+        self, message: str, *, hint: str = "", details: Mapping[str, object] | None = None, page_hint: str = ""
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
+        self.page_hint = page_hint or hint
         self.details = dict(details or {})
 
 

@@ -52,6 +52,7 @@ class Condition:
             self._reason(revision, what),
             hint="Read it again, and send the change with its ETag.",
             details={"etag": etag(revision)},
+            page_hint="Open its page in another tab, and make there what you still want to change: this form is older.",
         )
 
     def _reason(self, revision: int, what: str) -> str:

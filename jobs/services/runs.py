@@ -204,4 +204,5 @@ def _active(job: Job, now: dt.datetime) -> JobActiveError:
         f"The job {job.name} already has the run {run.id}, which is {phase(run)}{f': {why}' if why else '.'}",
         hint=f"See it with: ./syncova ctl run show {run.id}; or end it with: ./syncova ctl run cancel {run.id}",
         details={"run_id": str(run.id), "state": run.state, "held": run.held_code, "reason": why},
+        page_hint="The job's page leads to the run, under its runs: there it is seen and cancelled.",
     )

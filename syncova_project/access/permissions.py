@@ -6,19 +6,34 @@ Owns no list of endpoints. A view that names none for a method lets nobody in.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
+from django.conf import settings
 from rest_framework import exceptions
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
 from syncova_project.access.principals import Principal
 from syncova_project.access.scopes import Scope
-from syncova_project.errors import PermissionDeniedError
+from syncova_project.errors import PermissionDeniedError, SyncovaError
 
 if TYPE_CHECKING:
     # Views load their default permissions, so this module must not load views.
     from rest_framework.views import APIView
+
+
+class SessionEndedError(SyncovaError):
+    """A token is needed, or a new login where a browser's session has ended."""
+
+    code: ClassVar[str] = "UNAUTHENTICATED"
+    status: ClassVar[int] = 401
+    headers: ClassVar[Mapping[str, str]] = {"WWW-Authenticate": "Bearer"}
+
+    def __init__(self) -> None:
+        super().__init__(
+            "You are not logged in, or not any more.",
+            hint="Log in again at /admin/, then repeat it; machines send a token: Authorization: Bearer syncova_…",
+        )
 
 
 class HasScope(BasePermission):
@@ -28,6 +43,8 @@ class HasScope(BasePermission):
         """Return True, or raise: 401 without a token, 405 for a method with no rights, 403 naming rights."""
         principal = request.user
         if not isinstance(principal, Principal):
+            if settings.SESSION_COOKIE_NAME in request.COOKIES:
+                raise SessionEndedError
             raise exceptions.NotAuthenticated
         scopes: Mapping[str, tuple[Scope, ...]] = getattr(view, "scopes", {})
         method = "GET" if request.method == "HEAD" else str(request.method)

@@ -10,12 +10,12 @@ from typing import Any, Final
 from django.conf import settings
 from django.contrib.auth import get_user
 from django.http import HttpRequest
-from rest_framework.exceptions import APIException, AuthenticationFailed, NotAuthenticated
+from rest_framework.exceptions import APIException, AuthenticationFailed
 from rest_framework.request import Request
 
 from syncova_project import clock
 from syncova_project.access.models import ApiToken
-from syncova_project.access.permissions import check_scopes
+from syncova_project.access.permissions import SessionEndedError, check_scopes
 from syncova_project.access.principals import Principal
 from syncova_project.access.scopes import Scope
 from syncova_project.access.selectors import is_live
@@ -46,7 +46,7 @@ class Standing:
         anew.session = import_module(settings.SESSION_ENGINE).SessionStore(self._session_key)
         user = get_user(anew)
         if not user.is_authenticated or not user.is_active:
-            raise NotAuthenticated
+            raise SessionEndedError
         return Principal.of_person(user)
 
 

@@ -5,7 +5,7 @@ and refusals shown beside the fields that they are about. The services decide, a
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from django import forms
@@ -86,8 +86,7 @@ def carry_out(action: PageAction, request: HttpRequest, obj: Any, page: dict[str
     try:
         return _answered(action, request, obj, page)
     except REFUSED as error:
-        answer = answer_to(error)
-        messages.error(request, single_line(" ".join(filter(None, (answer.message, answer.hint)))))
+        messages.error(request, _sentence(_told(error)))
         return HttpResponseRedirect(page["page_address"])
 
 
@@ -103,7 +102,7 @@ def _answered(action: PageAction, request: HttpRequest, obj: Any, page: dict[str
     except REFUSED as error:
         if form is None:
             raise
-        answer = answer_to(error)
+        answer = _told(error)
         _place(answer, form)
         return _asked(request, action, form, page, status=answer.status)
     messages.success(request, single_line(done.message))
@@ -126,4 +125,14 @@ def _place(answer: ErrorAnswer, form: ActionForm) -> None:
             form.add_error(field, single_line(str(sentence) if field else f"{name}: {sentence}"))
             placed = True
     if not placed:
-        form.add_error(None, single_line(" ".join(filter(None, (answer.message, answer.hint)))))
+        form.add_error(None, _sentence(answer))
+
+
+def _told(error: Exception) -> ErrorAnswer:
+    """Return the answer to an error with the next step of who acts on a page."""
+    answer = answer_to(error)
+    return replace(answer, hint=error.page_hint) if isinstance(error, SyncovaError) else answer
+
+
+def _sentence(answer: ErrorAnswer) -> str:
+    return single_line(" ".join(filter(None, (answer.message, answer.hint))))

@@ -4,13 +4,13 @@ Owns their addresses, and what their templates get. States stay out of forms: an
 """
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 from urllib.parse import urlencode
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.admin.utils import quote, unquote
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 
 from syncova_project.access.people import may
@@ -18,6 +18,10 @@ from syncova_project.admin_pages.actions import Offered, PageAction, carry_out
 from syncova_project.admin_pages.lists import BoundedPaginator
 from syncova_project.admin_pages.panels import Cell, Panel
 from syncova_project.read_only_admin import ReadOnlyAdmin
+
+_NO_BULK: Final = (
+    "Nothing was done: this list does nothing to several rows at once. Open each of them, and take its buttons there."
+)
 
 
 class PageAdmin(ReadOnlyAdmin):
@@ -50,7 +54,10 @@ class PageAdmin(ReadOnlyAdmin):
         return ()
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        """Return the list with its links."""
+        """Return the list with its links; what is sent to it does nothing, and that is said."""
+        if request.method == "POST" and self.has_view_permission(request):
+            messages.error(request, _NO_BULK)
+            return HttpResponseRedirect(request.get_full_path())
         return super().changelist_view(request, {**(extra_context or {}), "list_links": self.list_links(request)})
 
     def get_urls(self) -> list[URLPattern]:

@@ -17,6 +17,7 @@ from syncova_project.access.scopes import Scope
 from tests.api.admin_actions import act, actions, address, errors_of, form_of, page_of, person
 from tests.api.admin_pages import HOSTILE, harmless_page, operator
 from tests.api.builders import make_job, make_run, start
+from tests.api.client import ApiClient
 from tests.api.test_admin import hostile_run
 from tests.jobs.builders import make_runner
 from tests.repositories.builders import NOW, make_backup, make_repository
@@ -47,6 +48,24 @@ def test_what_a_service_refuses_is_told_on_the_page() -> None:
     assert "Resume it first." in told
     assert "<script>alert(1)" not in told
     assert not Run.objects.exists()
+
+
+def test_what_is_told_on_a_page_is_to_be_done_on_pages() -> None:
+    """The API's next step is a command."""
+    client, job = operator(), make_job()
+    for _ in range(2):
+        told = client.post(address(job, "run"), follow=True).content.decode()
+    assert ("already has the run" in told, "page leads to the run" in told, "./syncova" in told) == (True, True, False)
+    assert "./syncova ctl run show" in ApiClient().post(f"jobs/{job.id}/run").refused(409, "JOB_ACTIVE")["hint"]
+
+
+def test_a_list_says_that_it_does_nothing_to_several_rows() -> None:
+    client, job = operator(), make_job()
+    sent = {"action": "delete_selected", "_selected_action": [str(job.pk)], "index": "0"}
+    told = client.post(reverse("admin:jobs_job_changelist"), sent, follow=True)
+    assert (told.redirect_chain[0][1], "Nothing was done" in told.content.decode()) == (302, True)
+    assert (Job.objects.get().deleted_at, actions()) == (None, ["job.create"])
+    assert person(Scope.RUNS_READ).post(reverse("admin:jobs_job_changelist"), sent).status_code == 403
 
 
 def test_nothing_happens_by_a_link_or_without_the_token() -> None:

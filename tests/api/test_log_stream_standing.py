@@ -113,3 +113,5 @@ def test_a_logout_ends_it(live_server: Any) -> None:
     headers = {"Cookie": f"sessionid={client.cookies['sessionid'].value}"}
     told, status = refused_after(live_server, headers, client.logout)
     assert (told["code"], status) == ("UNAUTHENTICATED", 401)
+    # A browser has no token to send.
+    assert "Log in again" in told["hint"]
