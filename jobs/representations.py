@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from jobs.copy_origins import origin_shown
 from jobs.job_names import dependencies_json
 from jobs.listing import HeldSentences
 from jobs.models import Job, JobSource, Run, RunEvent, Schedule, TaskRun
@@ -122,7 +123,7 @@ def run_page_json(page: RunPage, sentences: HeldSentences) -> dict[str, Any]:
         "progress_at": instant(run.progress_at),
         "log_truncated": run.log_truncated,
         # Of a run without a job: what it was asked to do, and what came of it; of a dry run, the plan.
-        "parameters": None if run.job_id else shown_parameters(run.parameters),
+        "parameters": None if run.job_id else shown_parameters(origin_shown(run.parameters)),
         "result": None if run.job_id or not run.reason_code else run.reason_parameters,
         "findings": [{"at": instant(one.frozen_at), "sentence": one.reason} for one in page.findings],
         "followed_by": _follower_json(page.follower, sentences),

@@ -7,6 +7,7 @@ import uuid
 
 from django.db.models import Q, QuerySet
 
+from jobs.copy_origins import origins_shown
 from jobs.errors import no_such_job, no_such_window
 from jobs.job_names import shown_details
 from jobs.models import Job, JobDependency, JobSource, Run, Runner, Source, Window
@@ -64,6 +65,7 @@ GUARDS["job_id"] = _check_job
 GUARDS["run_id"] = run_get
 GUARDS["window_id"] = _check_window
 MASKS["job"] = shown_details
+MASKS["run"] = origins_shown
 entries_seen("job", Job.objects.all, "repository__worker_group")
 entries_seen("run", Run.objects.all, "repository__worker_group")
 entries_seen("window", Window.objects.all, "repository__worker_group")

@@ -9,6 +9,7 @@ from django.db.models import Sum
 
 from jobs.admin.job_panels import changes_panel
 from jobs.admin.marks import marked
+from jobs.copy_origins import origin_shown
 from jobs.listing import HeldSentences
 from jobs.models import Run, RunLogChunk, TaskRun
 from jobs.operation_serializers import shown_parameters
@@ -119,7 +120,7 @@ def _result(run: Run) -> Panel:
     """Return what a run without a job was asked to do, and what came of it."""
     if run.job_id:
         return Panel("result", "Outcome", rows=[row("why", reason_sentence(run))])
-    asked = [row(f"asked: {name}", value) for name, value in shown_parameters(run.parameters).items()]
+    asked = [row(f"asked: {name}", value) for name, value in shown_parameters(origin_shown(run.parameters)).items()]
     told = [row(name.replace("_", " "), value) for name, value in run.reason_parameters.items()]
     return Panel("result", "Order and outcome", rows=[*asked, *told], note="" if asked or told else "Nothing yet.")
 
