@@ -14,6 +14,7 @@ from rest_framework import serializers
 from jobs import calendar
 from jobs.calendar.zones import load_zone
 from repositories.engine.display import path_fields, show_path
+from syncova_project.instant_field import InstantField
 from syncova_project.instants import nanoseconds
 from syncova_project.rest import Choice, StrictSerializer
 
@@ -117,7 +118,7 @@ class RestoreOrder(StrictSerializer):
 
     backup = ShortText()
     source = ShortText(required=False, allow_null=True)  # type: ignore[assignment]
-    at = serializers.DateTimeField(required=False, allow_null=True)
+    at = InstantField(required=False, allow_null=True)
     target = serializers.CharField(max_length=MAX_PATH, trim_whitespace=False, required=False)
     target_base64 = PathText(required=False)
     paths = serializers.ListField(

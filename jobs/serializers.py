@@ -246,15 +246,20 @@ class JobFilter(PageFilter):
     ordering = Choice(("name", "-name", "created_at", "-created_at"), default="name")
 
 
-class RunFilter(PageFilter):
-    """The query parameters of GET /runs and GET /jobs/{id}/runs."""
+class JobRunFilter(PageFilter):
+    """The query parameters of GET /jobs/{id}/runs: the address names the job."""
 
     status = Choice(RunState.choices, required=False)
     repository = serializers.UUIDField(required=False)
-    job = serializers.UUIDField(required=False)
     kind = Choice(RunKind.choices, required=False)
     search = serializers.CharField(max_length=200, required=False)
     ordering = Choice(("created_at", "-created_at"), default="-created_at")
+
+
+class RunFilter(JobRunFilter):
+    """The query parameters of GET /runs."""
+
+    job = serializers.UUIDField(required=False)
 
 
 class ScheduleFilter(PageFilter):

@@ -18,7 +18,7 @@ from jobs.revisions import shown_state
 from jobs.run_answers import RUN, RUNS
 from jobs.run_views import runs_page
 from jobs.selectors import run_get
-from jobs.serializers import DependenciesBody, JobChange, JobFilter, JobInput, RunFilter, RunOrder
+from jobs.serializers import DependenciesBody, JobChange, JobFilter, JobInput, JobRunFilter, RunOrder
 from jobs.services import (
     NewJob,
     SourceInput,
@@ -182,7 +182,7 @@ class JobRunsView(ApiView):
 
     scopes = {"GET": (Scope.JOBS_READ, Scope.RUNS_READ)}
     answers = {"GET": RUNS}
-    queries = {"GET": RunFilter}
+    queries = {"GET": JobRunFilter}
 
     def get(self, request: Request, job_id: uuid.UUID) -> Response:
         """Return one page of the job's runs; 404 when there never was such a job."""

@@ -10,6 +10,7 @@ from rest_framework import serializers
 from repositories.backup_listing import BACKUP_ORDERINGS, COMPLETE, PARTIAL
 from repositories.engine.display import show_text
 from repositories.models import Backup
+from syncova_project.instant_field import InstantField
 from syncova_project.instants import instant
 from syncova_project.paging import DEFAULT_LIMIT, MAX_LIMIT
 from syncova_project.rest import Choice, StrictSerializer
@@ -25,8 +26,8 @@ class BackupFilter(StrictSerializer):
     run = serializers.UUIDField(required=False)
     manifest = serializers.CharField(max_length=32, required=False)
     state = Choice((COMPLETE, PARTIAL), required=False)
-    since = serializers.DateTimeField(required=False)
-    until = serializers.DateTimeField(required=False)
+    since = InstantField(required=False)
+    until = InstantField(required=False)
     ordering = Choice(tuple(BACKUP_ORDERINGS), default="-created_at")
     cursor = serializers.CharField(max_length=2000, default="")
     limit = serializers.IntegerField(min_value=1, max_value=MAX_LIMIT, default=DEFAULT_LIMIT)

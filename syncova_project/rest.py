@@ -159,8 +159,8 @@ class StrictSerializer(serializers.Serializer[Any]):
             unknown = sorted(str(name) for name in set(data) - set(self.fields))
             if unknown:
                 raise serializers.ValidationError({name: ["There is no such field."] for name in unknown[:20]})
-            # Query parameters are always text.
-            wrong = {} if isinstance(data, QueryDict) else wrong_types(self.fields, data)
+            # Query parameters are always text, and none is a list.
+            wrong = _repeated(data) if isinstance(data, QueryDict) else wrong_types(self.fields, data)
             if wrong:
                 raise serializers.ValidationError(wrong)
         return super().to_internal_value(data)
@@ -273,6 +273,10 @@ def safe_only(view: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequ
         return _json(NOT_ALLOWED, headers={"Allow": "GET, HEAD"})
 
     return checked
+
+
+def _repeated(parameters: QueryDict) -> dict[str, list[str]]:
+    return {name: ["Is given twice."] for name, values in parameters.lists() if len(values) > 1}
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from rest_framework import serializers
 
 from syncova_project.access.models import ApiToken, AuditEntry
 from syncova_project.access.scopes import ALL_SCOPES
+from syncova_project.instant_field import InstantField
 from syncova_project.instants import instant
 from syncova_project.paging import DEFAULT_LIMIT, MAX_LIMIT
 from syncova_project.rest import Choice, PlainName, StrictSerializer
@@ -23,8 +24,8 @@ class AuditFilter(StrictSerializer):
     action = serializers.CharField(max_length=_MAX_WORDS, required=False)
     subject_type = serializers.CharField(max_length=_MAX_WORDS, required=False)
     subject_id = serializers.CharField(max_length=_MAX_WORDS, required=False)
-    since = serializers.DateTimeField(required=False)
-    until = serializers.DateTimeField(required=False)
+    since = InstantField(required=False)
+    until = InstantField(required=False)
     cursor = serializers.CharField(max_length=2000, default="")
     limit = serializers.IntegerField(min_value=1, max_value=MAX_LIMIT, default=DEFAULT_LIMIT)
 
@@ -43,7 +44,7 @@ class TokenBody(StrictSerializer):
 
     name = PlainName(max_length=200)
     scopes = serializers.ListField(child=Choice(ALL_SCOPES), min_length=1, max_length=len(ALL_SCOPES))
-    expires_at = serializers.DateTimeField(required=False, allow_null=True, default=None)
+    expires_at = InstantField(required=False, allow_null=True, default=None)
     worker_groups = serializers.ListField(
         child=serializers.CharField(max_length=100), min_length=1, max_length=100, allow_null=True, default=None
     )
