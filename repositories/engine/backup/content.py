@@ -74,9 +74,12 @@ class FileReader:
 
     def keep(self, ahead: ReadAhead) -> Content:
         """Return the content of a file that was read already."""
-        self._taken(len(ahead.data))
+        data = ahead.data
+        self._taken(len(data))
         extents = ExtentCollector(self._session)
-        self._store(ahead.data, extents)
+        self._store(data, extents)
+        # Behind the storing, which has copied it.
+        ahead.require_whole()
         inline, stream = extents.finish()
         xattrs = store_xattrs(self._session, ahead.xattrs)
         return Content(ahead.status, extents.length, inline, stream, xattrs, ahead.looked_ns, changed=False)

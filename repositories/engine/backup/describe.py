@@ -115,17 +115,18 @@ class Describer:
             entry = self._comparison.exact(found, kind, status, group)
             if entry is not None and (self._rereading is None or not self._to_reread(directory, name, status, group)):
                 self._count(kind, entry.size, status, group, unchanged=True)
-                self._keep_known(entry, status, group, directory.looked_ns(self._clock))
+                self._keep_known(entry, status, group)
                 return found
+        if directory.content is None:
+            again = directory.again(name, status)
+            if again is None:
+                return None
+            status, group = again, None if kind is EntryType.DIRECTORY else self._links.group(again)
         try:
             if kind is EntryType.FILE:
                 return self._file(directory, name, status, (found, group))
-            return self._other(
-                directory,
-                name,
-                status,
-                Other(kind, status, directory.looked_ns(self._clock), None, None, group, flags=place),
-            )
+            now = self._clock.now_ns()
+            return self._other(directory, name, status, Other(kind, status, now, None, None, group, flags=place))
         except OSError as error:
             # Nothing else is opened or read here.
             was = SYMBOLIC_LINK if kind is EntryType.LINK else REGULAR_FILE
@@ -192,7 +193,7 @@ class Describer:
         same, group = known
         entry = self._renewed(directory, name, status, same, group)
         self._count(EntryType.FILE, entry.size, status, group, unchanged=True)
-        self._keep_known(entry, status, group, directory.looked_ns(self._clock))
+        self._keep_known(entry, status, group)
         return encode(entry)
 
     def _to_reread(self, directory: Listing, name: bytes, status: Status, group: LinkGroup | None) -> bool:
@@ -225,10 +226,11 @@ class Describer:
             self._links.keep(content)
         return entry
 
-    def _keep_known(self, entry: Entry, status: Status, group: LinkGroup | None, looked_ns: int) -> None:
+    def _keep_known(self, entry: Entry, status: Status, group: LinkGroup | None) -> None:
         """Let the other names of a file have the content that an earlier try read under this one."""
         if group is not None and self._goes_on and entry.type == EntryType.FILE:
-            content = Content(status, entry.size, entry.extents, entry.stream, entry.xattrs, looked_ns, changed=False)
+            now = self._clock.now_ns()
+            content = Content(status, entry.size, entry.extents, entry.stream, entry.xattrs, now, changed=False)
             self._links.keep(msgspec.structs.replace(content, lacking=bool(entry.flags & FLAG_LACKING)))
 
     def _renewed(
@@ -236,8 +238,8 @@ class Describer:
     ) -> Entry:
         """Return an entry with the content of `same` (None: empty) and today's metadata."""
         xattrs, lacking = self._xattrs(object_in(directory.descriptor, name), directory.join(name))
-        looked_ns = directory.looked_ns(self._clock)
-        fresh = other_entry(name, Other(EntryType.FILE, status, looked_ns, xattrs, None, group, lacking))
+        now = self._clock.now_ns()
+        fresh = other_entry(name, Other(EntryType.FILE, status, now, xattrs, None, group, lacking))
         if same is None:
             return fresh
         return msgspec.structs.replace(fresh, extents=same.extents, stream=same.stream)

@@ -8,6 +8,7 @@ from repositories.engine.backup.describe import Describer
 from repositories.engine.backup.known import KnownEntries
 from repositories.engine.backup.pulse import ENTRIES_BETWEEN, Pulse
 from repositories.engine.backup.session import BackupSession
+from repositories.engine.errors import IntegrityError
 from repositories.engine.manifest.entry_writer import EntryWriter
 from repositories.engine.source.ahead import AheadWalk
 from repositories.engine.source.directory import Listing
@@ -18,11 +19,16 @@ Sinks = tuple[EntryWriter, Pulse, BackupSession]
 def write_entries(walk: AheadWalk, describer: Describer, known: KnownEntries, sinks: Sinks) -> None:
     """Write the entries of all that the walk meets. Raises what ends a backup; everything else becomes a problem."""
     writer, pulse, session = sinks
+    coming: set[bytes] = set()
     for directory in walk.directories():
         pulse.current = directory.path
+        if directory.path and directory.path not in coming:
+            raise IntegrityError(f"directory {directory.path[:80]!r} is listed, and has no entry")
+        coming.discard(directory.path)
         writer.open_directory(directory.path)
         known.enter(directory.path)
         _write_listing(directory, describer, known, (writer, pulse))
+        coming.update(map(directory.join, directory.below))
         pulse.bytes_stored = session.stored_bytes
 
 
@@ -50,5 +56,7 @@ def _write_listing(
             writer.add(name, made)
         elif made is not None:
             take(name, made)
+        else:
+            directory.leave_out(name)
     describer.take(files, size)
     pulse.passed(files)

@@ -8,19 +8,19 @@ where it stood.
 """
 
 import contextlib
-import errno
 import os
 import socket
 from collections.abc import Callable, Iterator
 from mmap import mmap
 
 from repositories.engine import forked
-from repositories.engine.clock import Clock
+from repositories.engine.clock import SYSTEM_CLOCK, Clock
 from repositories.engine.manifest.problems import ProblemKind
 from repositories.engine.source.ahead_messages import (
     ENTERING,
     NO_SLOT,
     SLOT_BYTES,
+    TAG_BYTES,
     ContentAhead,
     EndedError,
     Message,
@@ -29,10 +29,12 @@ from repositories.engine.source.ahead_messages import (
     new_slots,
 )
 from repositories.engine.source.ahead_process import live
-from repositories.engine.source.directory import Directory, Listing, ReadAhead
-from repositories.engine.source.status import Status
+from repositories.engine.source.directory import Directory, Listing
+from repositories.engine.source.seen_directory import SeenDirectory, components
 from repositories.engine.source.walker import Walker
 
+OLDEST_SECONDS = 2.0
+"""What was looked at longer ago is looked at again: nothing is backed up as it was long before its turn came."""
 ENOUGH = 200
 """After so many names another process is worth its start; the later it begins, the more memory it holds of ours."""
 
@@ -50,10 +52,13 @@ class AheadWalk:
         self._waiting = waiting
         self._tell = tell
         self._pid = 0
+        self._processes = 0
         self._channel: socket.socket | None = None
         self._reader: MessageReader | None = None
         self._message = Message(NO_SLOT, [])
         self._slots: mmap | None = None
+        self._is_through = False
+        self._enough = ENOUGH
         self.reads_up_to: Callable[[], int] = _nothing
 
     @property
@@ -73,24 +78,33 @@ class AheadWalk:
 
     def directories(self) -> Iterator[Listing]:
         """Yield what `Walker.directories` would. Raises what that raises, and what `waiting` does."""
-        seen = 0
-        is_worth_it = self._walker.is_directory and forked.processors() > 1
-        directories = self._walker.directories()
-        for directory in directories:
-            yield directory
-            seen += directory.count
-            if is_worth_it and seen >= ENOUGH and self._fork(directories):
-                self._walker.way.met(directory.below)
-                break
-        else:
-            return
-        yield from self._follow()
+        walker = self._walker
+        is_worth_it = walker.is_directory and forked.processors() > 1
+        directories = walker.directories()
+        while True:
+            seen = 0
+            for directory in directories:
+                yield directory
+                seen += directory.count
+                if is_worth_it and seen >= self._enough and self._fork(directories):
+                    walker.way.met(directory.below)
+                    break
+            else:
+                return
+            yield from self._follow()
+            if self._is_through:
+                return
+            with contextlib.suppress(OSError):
+                walker.descent.go_to(components(walker.way.path))
+            directories = walker.onward()
 
     def next_part(self) -> Part:
         """Return the next part. Raises EndedError, and does so again."""
-        while not self._message.parts:
+        while True:
             if self._reader is None:
                 raise EndedError
+            if self._message.parts:
+                break
             self._reader.give_back(self._message)
             try:
                 self._message = self._reader.read()
@@ -98,12 +112,18 @@ class AheadWalk:
                 self._died()
                 raise
             self._message.parts.reverse()
-        return self._message.parts.pop()
+        part = self._message.parts.pop()
+        if not part.is_end and SYSTEM_CLOCK.monotonic() - part.looked_at > OLDEST_SECONDS:
+            # Whoever lags behind so much, and will again, has less and less use of it.
+            self._enough *= 4
+            self.close()
+            raise EndedError
+        return part
 
     def content(self, ahead: ContentAhead) -> memoryview:
-        """Return a content of the message at hand; valid until the next part is asked for."""
+        """Return a content of the message at hand, behind its tag; valid until the next part is asked for."""
         place = self._message.slot * SLOT_BYTES
-        return memoryview(self._slots or b"")[place + ahead.begin : place + ahead.end]
+        return memoryview(self._slots or b"")[place + ahead.begin - TAG_BYTES : place + ahead.end]
 
     def close(self) -> None:
         """End the process, if there is one. One that is stuck in the kernel is left to end by itself."""
@@ -111,6 +131,7 @@ class AheadWalk:
 
     def _end(self) -> int | None:
         channel, self._channel, self._reader = self._channel, None, None
+        self._message = Message(NO_SLOT, [])
         return None if channel is None else forked.end(self._pid, channel)
 
     def _died(self) -> None:
@@ -118,8 +139,9 @@ class AheadWalk:
         self._tell(f"process {self._pid}, which walked ahead of this backup, {how}: the walk goes on without it")
 
     def _follow(self) -> Iterator[Listing]:
-        walker = self._walker
-        try:
+        """Yield what the process tells, up to its end or ours; `_is_through` when that was all."""
+        walker, self._is_through = self._walker, False
+        with contextlib.suppress(EndedError):
             while not (part := self.next_part()).is_end:
                 self._go_to(part.path)
                 self.report(part, ENTERING)
@@ -128,12 +150,7 @@ class AheadWalk:
                 walker.way.met(seen.below)
             self.report(part, ENTERING)
             self.close()
-            return
-        except EndedError:
-            pass
-        with contextlib.suppress(OSError):
-            walker.descent.go_to(_components(walker.way.path))
-        yield from walker.onward()
+            self._is_through = True
 
     def report(self, part: Part, before: int) -> None:
         """Report what a part says was left out before the look of this number, and not yet reported."""
@@ -153,11 +170,12 @@ class AheadWalk:
     def _fork(self, directories: Iterator[Directory]) -> bool:
         """Begin the process; return whether there is one."""
         walker, limit = self._walker, self.reads_up_to()
+        self._processes += 1
         ours, theirs = socket.socketpair()
         try:
             slots = new_slots()
             self._pid = forked.fork(
-                lambda: live((walker, directories), (slots, limit, theirs), self._clock),
+                lambda: live((walker, directories), (slots, limit, theirs, self._processes), self._clock),
                 lambda: [theirs.fileno(), *walker.descent.open_ones()],
             )
         except OSError:
@@ -167,79 +185,6 @@ class AheadWalk:
             theirs.close()
         self._channel, self._reader, self._slots = ours, MessageReader(ours, self._waiting), slots
         return True
-
-
-class SeenDirectory(Listing):
-    """One that the other process has listed, and this one opens when something in it has to be opened."""
-
-    def __init__(self, walk: AheadWalk, walker: Walker, part: Part) -> None:
-        super().__init__(walker, part.path, part.identity[0])
-        self._walk = walk
-        self._walker = walker
-        self._part = part
-        self._is_left = False
-        self._identity = part.identity
-        self._is_open = False
-
-    @property
-    def descriptor(self) -> int:
-        """The directory, opened now. Raises OSError, with ESTALE when it is not the one that was listed."""
-        descent = self._walker.descent
-        if not self._is_open:
-            descent.go_to(_components(self.path))
-            if descent.identity != self._identity:
-                raise OSError(errno.ESTALE, "its directory was replaced by another one since it was listed")
-            self._is_open = True
-        return descent.descriptor
-
-    def looked_ns(self, clock: Clock) -> int:
-        """See Listing."""
-        return clock.now_ns() if self._is_left else self._part.looked_ns
-
-    def items(self) -> Iterator[tuple[bytes, Status]]:
-        """See Listing."""
-        last = b""
-        try:
-            while True:
-                for name, look in self._items_of(self._part):
-                    last = name
-                    yield name, look
-                if self._part.is_last:
-                    return
-                self._part = self._walk.next_part()
-        except EndedError:
-            self._is_left = True
-        rest = self._walker.rest(last)
-        if rest is not None:
-            self._is_open = True
-            for name, status in rest.items():
-                if rest.is_to_be_entered(name):
-                    self.below.append(name)
-                yield name, status
-
-    def _items_of(self, part: Part) -> Iterator[tuple[bytes, Status]]:
-        below, device, mounts = self.below, self.device, self.mounts
-        reports, contents = part.reports, part.contents[::-1]
-        for number, look in enumerate(part.looks):
-            if reports:
-                self._walk.report(part, number)
-            self.content = None
-            if contents and contents[-1].number == number:
-                ahead = contents.pop()
-                self.content = ReadAhead(look, self._walk.content(ahead), ahead.xattrs, part.looked_ns)
-            name = look.name
-            if look.entered:
-                if look.st_dev != device or name in mounts:
-                    self._walker.expect(self, name, look)
-                below.append(name)
-            yield name, look
-        if reports:
-            self._walk.report(part, len(part.looks))
-        self.content = None
-
-
-def _components(path: bytes) -> list[bytes]:
-    return path.split(b"/") if path else []
 
 
 def _nothing() -> int:

@@ -21,6 +21,7 @@ from repositories.engine.source.status import Look
 SLOTS: Final = 8
 SLOT_BYTES: Final = MIB
 NO_SLOT: Final = -1
+TAG_BYTES: Final = 16
 
 Report = tuple[int, str, bytes, str]
 """What was left out before the look of this number: kind, path and detail of a problem."""
@@ -33,24 +34,30 @@ _LOOK_MILLISECONDS: Final = 200
 
 
 class ContentAhead(msgspec.Struct, array_like=True, frozen=True):
-    """What was read of the file of this look: where its content lies in the message's slot, and its attributes."""
+    """What was read of the file of this look: where its content lies in the message's slot, and its attributes.
+
+    The `tag` stands before the content as long as nothing else is written there.
+    """
 
     number: int
     begin: int
     end: int
+    tag: bytes
     xattrs: list[tuple[bytes, bytes]]
 
 
 class Part(msgspec.Struct, array_like=True, frozen=True):
     """A piece of one directory's listing; a directory with more of it comes again in the next part.
 
-    `looked_ns` is wall time before the first of these looks, `identity` (st_dev, st_ino) of the directory. With
+    `looked_ns` is wall time before the first of these looks, `looked_at` the same in seconds of the system's monotonic
+    clock; `identity` (st_dev, st_ino) of the directory. With
     `is_end` it is no directory's: the walk is through.
     """
 
     path: bytes
     identity: tuple[int, int]
     looked_ns: int
+    looked_at: float
     looks: list[Look]
     reports: list[Report]
     contents: list[ContentAhead]

@@ -22,8 +22,8 @@ _LOOKS: Final = 512
 _SECONDS: Final = 0.05
 """A slow file system's looks are told after this time, however few they are."""
 
-Shared = tuple[mmap, int, socket.socket]
-"""Memory for contents, up to which size those are read, and the way to who forked the process."""
+Shared = tuple[mmap, int, socket.socket, int]
+"""Memory for contents, up to which size those are read, the way to who forked the process, and its number there."""
 
 
 class AheadProcess:
@@ -47,18 +47,18 @@ class AheadProcess:
         """Tell of all these directories, then that it is through. Raises OSError when nobody listens."""
         for directory in directories:
             self._tell_directory(directory)
-        self._waiting.append(Part(b"", (0, 0), 0, [], self._taken_reports(), [], is_last=True, is_end=True))
+        self._waiting.append(Part(b"", (0, 0), 0, 0.0, [], self._taken_reports(), [], is_last=True, is_end=True))
         self._send()
 
     def _tell_directory(self, directory: Directory) -> None:
         self._is_within = True
-        looked_ns = self._clock.now_ns()
+        begun = self._begun()
         looks = self._looks = []
         contents, descriptor = self._contents, directory.descriptor
         for name, status in directory.items():
             if contents.wants(status):
                 if not contents.fits(status):
-                    self._finish_part(directory, looked_ns, is_last=False)
+                    self._finish_part(directory, begun, is_last=False)
                     self._send()
                     looks = self._looks = []
                     # The file was looked at before this part began.
@@ -67,16 +67,19 @@ class AheadProcess:
                     self._held.append(held)
             looks.append(look_at(name, status, entered=directory.is_to_be_entered(name)))
             if len(looks) == _LOOKS or (len(looks) & 7 == 7 and SYSTEM_CLOCK.monotonic() > self._due):
-                self._finish_part(directory, looked_ns, is_last=False)
-                looked_ns = self._clock.now_ns()
+                self._finish_part(directory, begun, is_last=False)
+                begun = self._begun()
                 looks = self._looks = []
-        self._finish_part(directory, looked_ns, is_last=True)
+        self._finish_part(directory, begun, is_last=True)
         self._is_within = False
 
-    def _finish_part(self, directory: Directory, looked_ns: int, *, is_last: bool) -> None:
+    def _begun(self) -> tuple[int, float]:
+        return self._clock.now_ns(), SYSTEM_CLOCK.monotonic()
+
+    def _finish_part(self, directory: Directory, begun: tuple[int, float], *, is_last: bool) -> None:
         identity = self._walker.descent.identity
         reports = self._taken_reports()
-        self._waiting.append(Part(directory.path, identity, looked_ns, self._looks, reports, self._held, is_last))
+        self._waiting.append(Part(directory.path, identity, *begun, self._looks, reports, self._held, is_last))
         self._count += 1 + len(self._looks)
         self._looks, self._held = [], []
         if self._count >= _LOOKS or SYSTEM_CLOCK.monotonic() > self._due:
@@ -99,5 +102,4 @@ class AheadProcess:
 def live(walk: tuple[Walker, Iterator[Directory]], shared: Shared, clock: Clock) -> None:
     """Go on with a walk and tell of it, to the end; what a forked process does. Raises OSError when nobody listens."""
     walker, directories = walk
-    slots, limit, channel = shared
-    AheadProcess(walker, channel, ReadingAhead(slots, limit, channel), clock).tell(directories)
+    AheadProcess(walker, shared[2], ReadingAhead(*shared), clock).tell(directories)

@@ -10,7 +10,7 @@ from typing import Protocol
 
 import msgspec
 
-from repositories.engine.clock import Clock
+from repositories.engine.errors import IntegrityError
 from repositories.engine.manifest.entries import NAME_LIMIT
 from repositories.engine.manifest.order import join
 from repositories.engine.manifest.problems import ProblemKind
@@ -55,13 +55,27 @@ class Place(Protocol):
 class ReadAhead(msgspec.Struct, frozen=True):
     """The whole content of a regular file, which was as `status` says before and after it was read.
 
-    `data` is valid until the next object comes; `looked_ns` is wall time before all of that.
+    `tagged` is it behind its `tag`, valid until the next object comes; `looked_ns` is wall time before all of that.
     """
 
     status: Status
-    data: memoryview
+    tagged: memoryview
+    tag: bytes
     xattrs: list[tuple[bytes, bytes]]
     looked_ns: int
+
+    @property
+    def data(self) -> memoryview:
+        """The content."""
+        return self.tagged[len(self.tag) :]
+
+    def require_whole(self) -> None:
+        """Raise IntegrityError if something else has been written where the content lies: it is shared memory."""
+        if self.tagged[: len(self.tag)] != self.tag:
+            raise IntegrityError(
+                "a content that was read ahead was written over",
+                hint="run it again, and report it: this must not happen",
+            )
 
 
 class Listing:
@@ -89,9 +103,18 @@ class Listing:
         """Yield (name, lstat) of what belongs into the backup, sorted; must be run to its end before walking on."""
         raise NotImplementedError
 
-    def looked_ns(self, clock: Clock) -> int:
-        """Return a time that is not later than the look at the object that `items` gave last, but for microseconds."""
-        return clock.now_ns()
+    def again(self, name: bytes, status: Status) -> Status | None:
+        """Return what `items` gave last as it is now, as far as it may have changed; None, reported, if it is gone.
+
+        None as well for what `items` will give once more. To be asked before anything of an object is opened or read.
+        """
+        del name
+        return status
+
+    def leave_out(self, name: bytes) -> None:
+        """Do not enter the object that `items` gave last: there is no entry of it."""
+        if self.is_to_be_entered(name):
+            self.below.pop()
 
     def is_to_be_entered(self, name: bytes) -> bool:
         """Return whether the walk will enter the directory that `items` gave last."""

@@ -10,17 +10,29 @@ import stat
 from mmap import mmap
 
 from repositories.engine.metadata.extended import read_xattrs
-from repositories.engine.source.ahead_messages import NO_SLOT, SLOT_BYTES, SLOTS, ContentAhead, slots_given_back
+from repositories.engine.source.ahead_messages import (
+    NO_SLOT,
+    SLOT_BYTES,
+    SLOTS,
+    TAG_BYTES,
+    ContentAhead,
+    slots_given_back,
+)
 from repositories.engine.source.files import may_have_holes, open_regular
 from repositories.engine.source.status import Status
 
 
 class ReadingAhead:
-    """Reads files of up to `limit` bytes, none with 0, into one slot after the other."""
+    """Reads files of up to `limit` bytes, none with 0, into one slot after the other.
 
-    def __init__(self, slots: mmap, limit: int, channel: socket.socket) -> None:
+    `process` tells this process from others of the same backup.
+    """
+
+    def __init__(self, slots: mmap, limit: int, channel: socket.socket, process: int) -> None:
         self._memory = memoryview(slots)
-        self._limit = min(limit, SLOT_BYTES)
+        self._limit = min(limit, SLOT_BYTES - TAG_BYTES)
+        self._process = process
+        self._count = 0
         self._channel = channel
         self._free = list(range(SLOTS))
         self._slot = NO_SLOT
@@ -37,7 +49,7 @@ class ReadingAhead:
 
     def fits(self, status: os.stat_result) -> bool:
         """Return whether the slot at hand has room for a file; else it is handed over before that file is read."""
-        return self._used + status.st_size <= SLOT_BYTES
+        return self._used + TAG_BYTES + status.st_size <= SLOT_BYTES
 
     def hand_over(self) -> int:
         """Return the slot at hand; what is read next goes into another one."""
@@ -54,13 +66,17 @@ class ReadingAhead:
             if not self._free:
                 self._free += slots_given_back(self._channel)
             self._slot = self._free.pop()
-        begin, end = self._used, self._used + status.st_size
+        begin = self._used + TAG_BYTES
+        end = begin + status.st_size
         place = self._slot * SLOT_BYTES
         xattrs = _read(directory, name, status, self._memory[place + begin : place + end])
         if xattrs is None:
             return None
         self._used = end
-        return ContentAhead(number, begin, end, xattrs)
+        self._count += 1
+        tag = self._process.to_bytes(8) + self._count.to_bytes(8)
+        self._memory[place + begin - TAG_BYTES : place + begin] = tag
+        return ContentAhead(number, begin, end, tag, xattrs)
 
 
 def _read(directory: int, name: bytes, status: os.stat_result, room: memoryview) -> list[tuple[bytes, bytes]] | None:

@@ -119,8 +119,8 @@ class Walker:
                 yield directory
                 way.met(directory.below)
 
-    def rest(self, after: bytes) -> Directory | None:
-        """Return the directory that the way stands in, with the names after one that has been met already.
+    def rest(self, name: bytes, *, is_met: bool) -> Directory | None:
+        """Return the directory that the way stands in, with the names from one on, or behind it if it `is_met`.
 
         For a walk that is gone on with in the middle. None, reported, when it cannot be opened any more.
         """
@@ -132,7 +132,8 @@ class Walker:
             return None
         names = self._list(path, self.descent.descriptor)
         device = self.descent.identity[0]
-        return Directory(self, path, self.descent.descriptor, device, names[bisect.bisect_right(names, after) :])
+        begin = (bisect.bisect_right if is_met else bisect.bisect_left)(names, name)
+        return Directory(self, path, self.descent.descriptor, device, names[begin:])
 
     def failed(self, error: OSError, path: bytes) -> None:
         """Report a call that failed on a directory of the source, or on an object that is not known yet."""

@@ -170,26 +170,38 @@ def test_no_process_is_no_obstacle(tree: Path, monkeypatch: pytest.MonkeyPatch) 
     assert not walked.ahead._pid
 
 
-def test_a_directory_is_opened_where_it_was_listed_or_not_at_all(tree: Path) -> None:
-    """Another one under its name is not read in its place."""
+def test_a_directory_is_opened_where_it_was_listed_or_looked_at_anew(tree: Path) -> None:
+    """Another one under its name is not read in its place; what is there now is listed, and the rest as it is now."""
     walked = Walked(tree)
-    found: dict[bytes, str] = {}
+    found: dict[bytes, list[bytes]] = {}
     for directory in walked.ahead.directories():
-        list(directory.items())
+        names = found.setdefault(directory.path, [])
+        for name, status in directory.items():
+            if directory.again(name, status) is not None:
+                names.append(name)
+            else:
+                directory.leave_out(name)
         if directory.path == b"wide0":
             (tree / "wide1").rename(tree / "moved")
             (tree / "wide1").mkdir()
+            (tree / "wide1" / "instead").write_bytes(b"x")
             (tree / "wide3").rename(tree / "gone")
-        try:
-            assert os.fstat(directory.descriptor).st_ino
-        except OSError as error:
-            found[directory.path] = error.strerror or ""
     walked.ahead.close()
     walked.walker.close()
-    assert found[b"wide1"] == "its directory was replaced by another one since it was listed"
-    assert found[b"wide1/1"] == found[b"wide3"] == os.strerror(2)
-    assert b"wide0/8" not in found
-    assert b"wide2" not in found
+    assert found[b"wide1"] == [b"instead"]
+    assert not any(path.startswith(b"wide1/") for path in found)
+    assert found.get(b"wide3", []) == []
+    assert found[b"wide0/16"] == [b"0.tmp", b"1.tmp"]
+    assert found[b"wide2"]
+
+
+def test_what_was_seen_long_ago_is_looked_at_again(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However slow whoever reads is: nothing is taken for what it was long before."""
+    expected = own_walk(tree)
+    monkeypatch.setattr(ahead, "OLDEST_SECONDS", 0.0)
+    walked = Walked(tree)
+    assert walked.run(walked.ahead.directories()) == expected
+    assert walked.told == []
 
 
 def test_what_it_holds_open_is_its_own(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
