@@ -31,7 +31,7 @@ HELP = (
 )
 EXAMPLES = (
     "restore vault --backup latest --target /var/lib/syncova/restores/home --wait",
-    "restore vault --at '2026-11-29 18:00' --source laptop:/home --path docs --target /srv/restores/docs --dry-run",
+    "restore vault --at '2026-11-29 18:00' --source /home --path docs --target /srv/restores/docs --dry-run",
     "restore vault --backup latest --in-place --overwrite if-changed --delete --wait",
 )
 

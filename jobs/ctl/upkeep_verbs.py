@@ -148,7 +148,7 @@ class Copy:
 
     NAME = "copy"
     HELP = "Copy backups of one repository into another one; what is there already is not copied again."
-    EXAMPLES = ("copy vault offsite --wait", "copy vault offsite latest --source laptop:/home")
+    EXAMPLES = ("copy vault offsite --wait", "copy vault offsite latest --source /home")
     Options = CopyOptions
 
     @staticmethod

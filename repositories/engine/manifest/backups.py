@@ -21,6 +21,7 @@ from repositories.engine.retention.deleted import Notes
 
 LATEST = "latest"
 _SHORTEST_PART = 4
+_NAMED_SOURCES = 5
 
 
 class AcceptedManifest(Protocol):
@@ -129,7 +130,10 @@ def find_backup(
 
 
 def _find(repository: BackupStore, selector: str, source: str | None, at_ns: int | None) -> Backup:
-    backups = [backup for backup in list_backups(repository) if source is None or backup.source_name == source]
+    listed = list_backups(repository)
+    backups = [backup for backup in listed if source is None or backup.source_name == source]
+    if source is not None and listed and not backups and selector == LATEST:
+        raise _no_such_source(source, listed)
     if at_ns is not None:
         backups = [backup for backup in backups if backup.received_ns <= at_ns]
     if selector == LATEST:
@@ -168,6 +172,17 @@ def _refuse_deleted(repository: BackupStore, selector: str) -> None:
             f"backup {gone[-1].short_id} was deleted on {show_time(deletion.created_ns)}{why}",
             hint="undelete brings it back until the next prune",
         )
+
+
+def _no_such_source(source: str, backups: Sequence[Backup]) -> BackupNotFoundError:
+    """Return what names the sources that there are: by the place alone, or with a host before it, nobody can guess."""
+    names = sorted({backup.source_name for backup in backups})
+    shown = ", ".join(repr(name[:80]) for name in names[:_NAMED_SOURCES])
+    more = f" and {len(names) - _NAMED_SOURCES} more" if len(names) > _NAMED_SOURCES else ""
+    return BackupNotFoundError(
+        f"there is no backup of source {source!r}, only of {shown}{more}",
+        hint="name the source as list shows it",
+    )
 
 
 def _newest(backups: list[Backup], source: str | None) -> Backup:
