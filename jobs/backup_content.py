@@ -183,7 +183,7 @@ def _begun(event: ContentBegins | Finished | Failed, backup: Backup, path: bytes
         raise _failed(event.error, backup, path)
     if "other_type" in event.result:
         raise ValidationFailedError(
-            f"{show_path(path)} is no regular file but a {event.result['other_type']}.",
+            f"{show_path(path or b'/')} is no regular file but a {event.result['other_type']}.",
             hint="Restore it, or download the files in it.",
             details={"path": ["Is no regular file."]},
         )

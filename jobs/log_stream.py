@@ -45,7 +45,7 @@ class LogStream:
     def __init__(self, run_id: uuid.UUID, after: int, reader: Standing) -> None:
         if not PLACES.take():
             raise TooManyLongAnswersError(
-                "As many follow logs now as this server has places for.",
+                "This server can serve no more followers of logs at the moment.",
                 hint="Read the log in pages meanwhile, without follow; SYNCOVA_WEB_THREADS makes more places.",
             )
         self._pieces = _until_away(_pieces(run_id, after, Watch(reader, partial(run_get, run_id))))

@@ -17,6 +17,7 @@ from syncova_project.error_shape import (
     FORBIDDEN,
     NOT_FOUND,
     UNAVAILABLE,
+    WAIT_SECONDS,
     ErrorAnswer,
     answer_to,
     internal,
@@ -24,7 +25,6 @@ from syncova_project.error_shape import (
 )
 
 _PAGES: Final = "/admin/"
-_WAIT_SECONDS: Final = "5"
 _NO_RIGHT: Final = replace(
     FORBIDDEN,
     message="Your rights do not include this page, or what you asked it to do.",
@@ -82,7 +82,7 @@ def handler500(request: HttpRequest) -> HttpResponse:
     answer = UNAVAILABLE if is_away else internal()
     response = _page(answer) if _is_page(request) else _json(answer)
     if answer is UNAVAILABLE:
-        response["Retry-After"] = _WAIT_SECONDS
+        response["Retry-After"] = str(WAIT_SECONDS)
     return response
 
 

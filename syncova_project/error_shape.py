@@ -69,6 +69,8 @@ NOT_ALLOWED = ErrorAnswer(
 FORBIDDEN = ErrorAnswer(
     403, "PERMISSION_DENIED", "This request is not allowed.", "Ask for the right, or ask with a token that has it."
 )
+# After so long a database that was away is asked again.
+WAIT_SECONDS = 5
 UNAVAILABLE = ErrorAnswer(503, "UNAVAILABLE", "The database does not answer now.", "Try again in a few seconds.")
 
 TOO_LARGE = ErrorAnswer(413, "REQUEST_TOO_LARGE", "The request's body is too large.")

@@ -30,11 +30,7 @@ from syncova_project.access.throttling import throttle_address, throttle_princip
 from syncova_project.access.visibility import check_sight, limit_sight
 from syncova_project.answer_shapes import Form
 from syncova_project.api_schema import ApiSchema
-from syncova_project.error_shape import (
-    NOT_ALLOWED,
-    ErrorAnswer,
-    answer_to,
-)
+from syncova_project.error_shape import NOT_ALLOWED, UNAVAILABLE, WAIT_SECONDS, ErrorAnswer, answer_to
 from syncova_project.errors import ValidationFailedError
 from syncova_project.json_types import wrong_types
 from syncova_project.plain_names import NOT_PLAIN, is_plain
@@ -186,6 +182,8 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
     wait = getattr(error, "wait", None)
     if wait:
         response["Retry-After"] = str(int(wait) + 1)
+    elif answer is UNAVAILABLE:
+        response["Retry-After"] = str(WAIT_SECONDS)
     return response
 
 

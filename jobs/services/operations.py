@@ -58,9 +58,16 @@ def _refuse_origin(repository: Repository, parameters: Mapping[str, Any]) -> Non
         sentence = "Is the repository itself: name another one."
         raise ValidationFailedError(sentence, details={"from_repository_id": [sentence]})
     origin = within_sight(Repository.objects.filter(id=named), "worker_group").first()
-    if origin is None or origin.state != RepositoryState.ACTIVE:
+    if origin is None:
+        sentence = f"There is no repository {named}."
+        raise ValidationFailedError(
+            sentence,
+            hint="List them with: ./syncova ctl repository list",
+            details={"from_repository_id": [sentence]},
+        )
+    if origin.state != RepositoryState.ACTIVE:
         raise RepositoryNotReadyError(
-            f"The repository to copy from, {origin.name if origin else named}, has not been opened.",
+            f"The repository to copy from, {origin.name}, has not been opened.",
             hint="List them with: ./syncova ctl repository list",
         )
 

@@ -192,7 +192,9 @@ def test_a_database_that_does_not_answer_is_503_and_one_line_in_the_log(caplog: 
         # What the driver makes of a connection that is lost in the middle of an answer.
         FailingView.error = DatabaseError(CANARY)
         FailingView.error.__cause__ = psycopg2.DatabaseError(CANARY)
-    assert CANARY not in str(ApiClient().get("fail").refused(503, "UNAVAILABLE"))
+    answer = ApiClient().get("fail")
+    assert CANARY not in str(answer.refused(503, "UNAVAILABLE"))
+    assert answer.headers["Retry-After"] == "5"
     (record,) = caplog.records
     assert len(TextFormatter().format(record).splitlines()) == 1
 

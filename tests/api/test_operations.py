@@ -106,8 +106,10 @@ def test_a_copy_names_another_opened_repository() -> None:
     assert (copied.status, copied.json["repository"]["id"]) == (202, str(repository.id))
     ask("copy", {"from_repository_id": str(repository.id)}, repository=repository).refused(400, "VALIDATION_FAILED")
     closed = make_repository(state=RepositoryState.REGISTERING, repository_id=None)
-    for named in (str(closed.id), NOBODY):
-        ask("copy", {"from_repository_id": named}, repository=repository).refused(409, "REPOSITORY_NOT_READY")
+    order = {"from_repository_id": str(closed.id)}
+    ask("copy", order, repository=repository).refused(409, "REPOSITORY_NOT_READY")
+    error = ask("copy", {"from_repository_id": NOBODY}, repository=repository).refused(400, "VALIDATION_FAILED")
+    assert error["details"] == {"from_repository_id": [f"There is no repository {NOBODY}."]}
 
 
 def test_what_failed_for_a_while_is_tried_again_but_a_restore_is_not() -> None:
