@@ -8,7 +8,7 @@ import pytest
 
 from repositories.engine.backup.describe import Describer
 from repositories.engine.repository import Repository
-from repositories.engine.source.walker import Directory
+from repositories.engine.source.directory import Directory
 from tests.engine.repositories import back_up_tree
 
 

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from repositories.engine.errors import ConfigurationError, SourceError, SourceMissingError
 from repositories.engine.manifest.order import directory_key
 from repositories.engine.manifest.problems import ProblemKind
+from repositories.engine.source.directory import Directory
 from repositories.engine.source.excludes import ExcludeRules
 from repositories.engine.source.filesystems import FileSystems
 from repositories.engine.source.root import identities, open_root
-from repositories.engine.source.walker import Directory, Walker, WalkRules
+from repositories.engine.source.walker import Walker, WalkRules
 from tests.engine.trees import AWKWARD_NAMES, build_everything, remove_deep
 
 Problems = list[tuple[ProblemKind, bytes]]
