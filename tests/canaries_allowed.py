@@ -27,15 +27,22 @@ SECRET_FILE = "a file of one secret"
 RULES = (
     _rule(
         "tables",
-        "hook source",
+        "hook source encoded",
         r"^file .*/servers/postgres/",
-        "the log of a run and the sources of a job are rows; no secret is one in plain",
+        "the log of a run and the sources of a job are rows; no secret is one, in plain or coded: `encoded` is a coded name "
+        "that the compression of a row breaks off",
     ),
     _rule(
         "trees",
         "source",
         r"^file (?!.*(/logs/|\.log$|/servers/))",
         "the trees of the tests and their catalogues are called so",
+    ),
+    _rule(
+        "what commands show",
+        "source",
+        r"^a child of ",
+        "whoever opens a repository sees what its sources are called",
     ),
     _rule(
         "programs of passwords",

@@ -164,7 +164,7 @@ def test_bodies_cannot_name_what_is_not_seen() -> None:
     assert unknown.refused(400, "VALIDATION_FAILED") == refused
     assert client.post("jobs/preview", {**preview, "repository_id": str(north.repository.id)}).status == 200
     copy = {"from_repository_id": str(south.repository.id)}
-    client.post(f"repositories/{north.repository.id}/copy", copy).refused(409, "REPOSITORY_NOT_READY")
+    client.post(f"repositories/{north.repository.id}/copy", copy).refused(400, "VALIDATION_FAILED")
 
 
 def test_what_reaches_everybody_is_for_those_who_see_everybody() -> None:

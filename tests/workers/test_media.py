@@ -90,7 +90,7 @@ def test_a_full_medium_fails_the_run_and_hurts_nothing(stack: Stack, tmp_path: P
 def test_a_repository_below_its_own_source_is_left_out(stack: Stack, tmp_path: Path) -> None:
     """1.19: the source is the repository's parent; one more source is a single file."""
     stack.start_worker("work", group="parent")
-    scenario.small_tree(tmp_path)
+    tree = scenario.small_tree(tmp_path)
     (tmp_path / "one file").write_bytes(b"alone")
     place = scenario.ground(tmp_path, "parent")
     run = scenario.finished(scenario.request(scenario.job(place, tmp_path, tmp_path / "one file")))
@@ -100,7 +100,7 @@ def test_a_repository_below_its_own_source_is_left_out(stack: Stack, tmp_path: P
     assert single.logical_bytes == 5
     code, _ = restored(place, whole.backup_id, tmp_path / "out")
     assert code == 0
-    assert same(tmp_path / "source", tmp_path / "out" / "source")
+    assert same(tree, tmp_path / "out" / tree.name)
     assert not (tmp_path / "out" / "repository").exists()
 
 
