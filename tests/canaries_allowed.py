@@ -29,8 +29,8 @@ RULES = (
         "tables",
         "hook source encoded",
         r"^file .*/servers/postgres/",
-        "the log of a run and the sources of a job are rows; no secret is one, in plain or coded: `encoded` is a coded name "
-        "that the compression of a row breaks off",
+        "the log of a run and the sources of a job are rows; no secret is one, in plain or coded: `encoded` is a coded "
+        "name that the compression of a row breaks off",
     ),
     _rule(
         "trees",
